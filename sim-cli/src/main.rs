@@ -1,0 +1,2 @@
+//! cfsim
+fn main() {}

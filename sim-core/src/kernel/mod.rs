@@ -1,0 +1,5 @@
+//! The kernel model: who runs where, until when.
+
+mod policy;
+
+pub use policy::Policy;

@@ -1,0 +1,14 @@
+//! A deterministic discrete-event model of Linux's Completely Fair Scheduler.
+//!
+//! This crate does no I/O, reads no clock, spawns no thread and uses no unsafe code.
+
+pub mod cpumask;
+pub mod id;
+pub mod kernel;
+pub mod program;
+pub mod rng;
+pub mod time;
+
+pub use cpumask::CpuMask;
+pub use id::{BarrierId, CfsRqId, CpuId, EntityId, GroupId, MutexId, PipeId, SemId, TaskId};
+pub use time::{Instant, Nanos};

@@ -1,0 +1,123 @@
+//! The actions a task can ask for.
+
+use super::Program;
+use crate::cpumask::CpuMask;
+use crate::id::{BarrierId, GroupId, MutexId, PipeId, SemId};
+use crate::kernel::Policy;
+use crate::time::{Instant, Nanos};
+
+/// How the length of a burst is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Work that takes this long on an undisturbed CPU of capacity 1024. Switches, interrupts and slow CPUs stretch it.
+    Capacity(Nanos),
+    /// Until the task's own CPU clock has advanced by this much (as a loop around `CLOCK_THREAD_CPUTIME_ID` does):
+    /// everything charged to the task counts, switch costs and interrupts included.
+    CpuTime(Nanos),
+}
+
+/// One step of a task's program.
+#[derive(Debug)]
+pub enum Action {
+    /// Compute in user mode.
+    Run(Work),
+    /// Work in kernel mode: under `PREEMPT_NONE` and `VOLUNTARY` a reschedule waits for its end.
+    KernelRun(Nanos),
+    /// Sleep for a duration from now.
+    Sleep(Nanos),
+    /// Sleep until a point in time; returns at once if it has passed.
+    SleepUntil(Instant),
+    /// Write bytes into a pipe; blocks while it is full.
+    PipeWrite {
+        /// The pipe.
+        pipe: PipeId,
+        /// How many bytes; written in pieces when they do not fit.
+        bytes: u64,
+    },
+    /// Read exactly this many bytes from a pipe; blocks while it is empty.
+    PipeRead {
+        /// The pipe.
+        pipe: PipeId,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// Add `n` to a semaphore and wake as many waiters.
+    SemPost {
+        /// The semaphore.
+        sem: SemId,
+        /// How much to add.
+        n: u32,
+    },
+    /// Take one from a semaphore; blocks at zero.
+    SemWait(SemId),
+    /// Take a mutex; blocks while another task holds it.
+    Lock(MutexId),
+    /// Release a mutex and wake one waiter.
+    Unlock(MutexId),
+    /// Wait until the barrier's number of tasks has arrived.
+    Barrier(BarrierId),
+    /// Create a child; the parent goes on.
+    Fork(Box<ChildSpec>),
+    /// Wait for one child to exit; returns at once when there is none.
+    WaitChild,
+    /// Wait until no child is left.
+    WaitChildren,
+    /// Replace the program image (a cost and a balancing opportunity); the actions go on.
+    Exec {
+        /// The task's new name.
+        name: String,
+    },
+    /// `sched_yield(2)`.
+    Yield,
+    /// `setpriority(2)` on itself: nice −20 … 19.
+    SetNice(i8),
+    /// `sched_setscheduler(2)` on itself, among the fair policies.
+    SetPolicy(Policy),
+    /// `sched_setaffinity(2)` on itself.
+    SetAffinity(CpuMask),
+    /// Count units of finished work (iterations, objects, bytes): no time passes.
+    Count(u64),
+    /// The end of the task.
+    Exit,
+}
+
+/// A task that exists from the start of the simulation.
+pub struct TaskSpec {
+    /// Name shown in reports; need not be unique.
+    pub name: String,
+    /// Path in the scenario: unique, keys random streams.
+    pub path: String,
+    /// When the task first becomes runnable.
+    pub start: Instant,
+    /// nice −20 … 19.
+    pub nice: i8,
+    /// Scheduling policy.
+    pub policy: Policy,
+    /// CPUs the task may use; `None` is all.
+    pub affinity: Option<CpuMask>,
+    /// Task group the task sits in.
+    pub group: GroupId,
+    /// What the task does.
+    pub program: Box<dyn Program>,
+}
+
+/// A task made by [`Action::Fork`]: nice, policy, affinity and group come from the parent.
+pub struct ChildSpec {
+    /// Name shown in reports.
+    pub name: String,
+    /// Path in the scenario: unique, keys random streams.
+    pub path: String,
+    /// What the child does.
+    pub program: Box<dyn Program>,
+}
+
+impl std::fmt::Debug for TaskSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TaskSpec").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+impl std::fmt::Debug for ChildSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChildSpec").field("path", &self.path).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,35 @@
+//! What tasks ask for: the interface between the workload model and the engine.
+
+mod action;
+mod objects;
+
+pub use action::{Action, ChildSpec, TaskSpec, Work};
+pub use objects::{Barrier, Mutex, Objects, Pipe, Semaphore, Waiters};
+
+use crate::id::TaskId;
+use crate::time::{Instant, Nanos};
+
+/// What a program may look at when it decides what to do next. Nothing here tells it where or how it was scheduled
+/// except by the clock, so a program that ignores the clock asks for the same things under every scheduler.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramContext {
+    /// The current time.
+    pub now: Instant,
+    /// The task itself.
+    pub task: TaskId,
+    /// CPU time the task has used so far.
+    pub cpu_time: Nanos,
+}
+
+/// The life of one task as a sequence of [`Action`]s.
+pub trait Program: Send {
+    /// The next action. Called once when the task first runs and then each time the previous action is complete.
+    /// After [`Action::Exit`] it is not called again.
+    fn next(&mut self, cx: &ProgramContext) -> Action;
+}
+
+impl<F: FnMut(&ProgramContext) -> Action + Send> Program for F {
+    fn next(&mut self, cx: &ProgramContext) -> Action {
+        self(cx)
+    }
+}

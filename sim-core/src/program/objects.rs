@@ -1,0 +1,99 @@
+//! The objects tasks synchronise on: state only. Who is woken when, and what it costs, is the engine's business.
+
+use crate::id::{BarrierId, MutexId, PipeId, SemId, TaskId};
+use std::collections::VecDeque;
+
+/// Tasks waiting, oldest first.
+pub type Waiters = VecDeque<TaskId>;
+
+/// A pipe: bytes buffered up to a capacity.
+#[derive(Debug, Clone)]
+pub struct Pipe {
+    /// Name in the scenario.
+    pub name: String,
+    /// Most bytes buffered. Linux's default is 16 pages of 4 KiB.
+    pub capacity: u64,
+    /// Bytes buffered now.
+    pub filled: u64,
+    /// Tasks that found it empty.
+    pub readers: Waiters,
+    /// Tasks that found it full.
+    pub writers: Waiters,
+}
+
+/// A counting semaphore on a futex.
+#[derive(Debug, Clone)]
+pub struct Semaphore {
+    /// Name in the scenario.
+    pub name: String,
+    /// Its value.
+    pub value: u64,
+    /// Tasks that found it at zero.
+    pub waiters: Waiters,
+}
+
+/// A mutex on a futex: not handed off, a waker may take it again.
+#[derive(Debug, Clone)]
+pub struct Mutex {
+    /// Name in the scenario.
+    pub name: String,
+    /// The holder.
+    pub owner: Option<TaskId>,
+    /// Tasks that found it taken.
+    pub waiters: Waiters,
+}
+
+/// A barrier for a fixed number of tasks.
+#[derive(Debug, Clone)]
+pub struct Barrier {
+    /// Name in the scenario.
+    pub name: String,
+    /// How many tasks it waits for.
+    pub parties: u32,
+    /// How many have arrived in this round.
+    pub arrived: u32,
+    /// Tasks asleep in this round.
+    pub waiters: Waiters,
+}
+
+/// All objects of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Objects {
+    /// Pipes by [`PipeId`].
+    pub pipes: Vec<Pipe>,
+    /// Semaphores by [`SemId`].
+    pub semaphores: Vec<Semaphore>,
+    /// Mutexes by [`MutexId`].
+    pub mutexes: Vec<Mutex>,
+    /// Barriers by [`BarrierId`].
+    pub barriers: Vec<Barrier>,
+}
+
+impl Objects {
+    /// Linux's default pipe capacity: 16 pages.
+    pub const PIPE_CAPACITY: u64 = 16 * 4096;
+
+    /// Adds a pipe holding `filled` bytes. A job server is a pipe that holds its tokens, one byte each.
+    pub fn add_pipe(&mut self, name: &str, capacity: u64, filled: u64) -> PipeId {
+        assert!(filled <= capacity, "pipe {name} holds more than its capacity");
+        let pipe = Pipe { name: name.to_owned(), capacity, filled, readers: Waiters::new(), writers: Waiters::new() };
+        self.pipes.push(pipe);
+        PipeId::new(self.pipes.len() - 1)
+    }
+    /// Adds a semaphore with an initial value.
+    pub fn add_semaphore(&mut self, name: &str, value: u64) -> SemId {
+        self.semaphores.push(Semaphore { name: name.to_owned(), value, waiters: Waiters::new() });
+        SemId::new(self.semaphores.len() - 1)
+    }
+    /// Adds a free mutex.
+    pub fn add_mutex(&mut self, name: &str) -> MutexId {
+        self.mutexes.push(Mutex { name: name.to_owned(), owner: None, waiters: Waiters::new() });
+        MutexId::new(self.mutexes.len() - 1)
+    }
+    /// Adds a barrier for `parties` tasks.
+    pub fn add_barrier(&mut self, name: &str, parties: u32) -> BarrierId {
+        assert!(parties > 0, "barrier {name} needs at least one task");
+        self.barriers.push(Barrier { name: name.to_owned(), parties, arrived: 0, waiters: Waiters::new() });
+        BarrierId::new(self.barriers.len() - 1)
+    }
+}
