@@ -3,12 +3,16 @@
 //! This crate does no I/O, reads no clock, spawns no thread and uses no unsafe code.
 
 pub mod cpumask;
+pub mod engine;
 pub mod id;
 pub mod kernel;
+pub mod machine;
+pub mod observe;
 pub mod program;
 pub mod rng;
 pub mod time;
 
 pub use cpumask::CpuMask;
+pub use engine::{End, Limits, Outcome, SimConfig, SimError, Simulation};
 pub use id::{BarrierId, CfsRqId, CpuId, EntityId, GroupId, MutexId, PipeId, SemId, TaskId};
 pub use time::{Instant, Nanos};

@@ -1,0 +1,205 @@
+//! A running task goes from action to action.
+
+use super::Simulation;
+use super::config::SimError;
+use super::exec::{Burst, Op, Then};
+use crate::id::{CpuId, TaskId};
+use crate::kernel::hooks::Hooks;
+use crate::kernel::{PreemptModel, Schedule};
+use crate::observe::{Event, Observer};
+use crate::program::{Action, ChildSpec, ProgramContext, Work};
+use crate::time::{Instant, Nanos};
+
+/// Result of trying a system call's effect.
+pub(super) enum Attempt {
+    /// Done, after this much more work in kernel mode.
+    Done(Nanos),
+    /// The task sleeps; when woken it goes on with this.
+    Block(Then),
+    /// The task calls `__schedule` without sleeping, then goes on with this.
+    Yield(Then),
+    /// The task is gone.
+    Gone,
+}
+
+impl<O: Observer, H: Hooks> Simulation<O, H> {
+    /// The running task's burst has ended: does what follows until the task needs the CPU again, or leaves it.
+    pub(super) fn advance(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        let Some(task) = self.kernel.rq(cpu).curr else { return Ok(()) };
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            if steps > self.config.limits.at_one_instant {
+                let task = Some(self.infos[task.index()].path.clone());
+                return Err(SimError::Livelock {
+                    limit: self.config.limits.at_one_instant,
+                    at: self.now,
+                    task,
+                });
+            }
+            if !self.burst_done(cpu) {
+                self.project(cpu);
+                return Ok(());
+            }
+            match std::mem::replace(&mut self.tasks[task.index()].then, Then::Next) {
+                Then::Return => {
+                    self.tasks[task.index()].in_kernel = false;
+                    if self.kernel.rq(cpu).need_resched {
+                        self.schedule(cpu, Schedule::Preempt);
+                        return Ok(());
+                    }
+                }
+                Then::Next => self.next_action(cpu, task)?,
+                Then::Attempt(op) => {
+                    if self.attempt_op(cpu, task, op)? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tries a system call's effect; true when the task has left the CPU.
+    fn attempt_op(&mut self, cpu: CpuId, task: TaskId, op: Op) -> Result<bool, SimError> {
+        match self.attempt(cpu, task, op)? {
+            Attempt::Done(more) => {
+                self.enter(task, more + self.cost().syscall_exit, Then::Return);
+                if self.config.kernel.preempt == PreemptModel::Full && self.kernel.rq(cpu).need_resched {
+                    self.schedule(cpu, Schedule::Preempt);
+                    return Ok(true);
+                }
+                return Ok(false);
+            }
+            Attempt::Block(then) => {
+                self.tasks[task.index()].then = then;
+                self.kernel.set_sleeping(task);
+            }
+            Attempt::Yield(then) => self.tasks[task.index()].then = then,
+            Attempt::Gone => {}
+        }
+        self.schedule(cpu, Schedule::Call);
+        Ok(true)
+    }
+
+    /// The task works in kernel mode for `time`, then `then` follows.
+    pub(super) fn enter(&mut self, task: TaskId, time: Nanos, then: Then) {
+        let t = &mut self.tasks[task.index()];
+        (t.burst, t.then, t.in_kernel) = (Burst::work_ns(time.0), then, true);
+    }
+
+    fn next_action(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        let cx = ProgramContext { now: self.now, task, cpu_time: self.kernel.task_runtime(task, self.now) };
+        let action = self.tasks[task.index()].program.next(&cx);
+        self.check_action(task, &action)?;
+        self.begin(cpu, task, action, cx.cpu_time);
+        Ok(())
+    }
+
+    fn begin(&mut self, cpu: CpuId, task: TaskId, action: Action, cpu_time: Nanos) {
+        let c = *self.cost();
+        let op = match action {
+            Action::Run(Work::Capacity(d)) => return self.tasks[task.index()].burst = Burst::work_ns(d.0),
+            Action::Run(Work::CpuTime(d)) => {
+                return self.tasks[task.index()].burst = Burst::CpuClock(cpu_time.0 + d.0);
+            }
+            Action::KernelRun(d) => {
+                return self.enter(task, c.syscall_entry + d + c.syscall_exit, Then::Return);
+            }
+            Action::Count(units) => return self.observer.event(self.now, &Event::Count { task, units }),
+            Action::SemWait(sem) if self.objects.take_semaphore(sem) => return,
+            Action::Lock(mutex) if self.objects.take_mutex(mutex, task) => return,
+            Action::Unlock(mutex) if self.objects.release_uncontended(mutex) => return,
+            Action::Sleep(d) => {
+                (c.sleep, Op::SleepUntil(self.now.saturating_add(d).saturating_add(c.timer_slack)))
+            }
+            Action::SleepUntil(at) if at <= self.now => return,
+            Action::SleepUntil(at) => (c.sleep, Op::SleepUntil(at.saturating_add(c.timer_slack))),
+            Action::PipeWrite { pipe, bytes } => (c.pipe, Op::PipeWrite { pipe, left: bytes }),
+            Action::PipeRead { pipe, bytes } => (c.pipe, Op::PipeRead { pipe, left: bytes }),
+            Action::SemPost { sem, n } => (c.futex, Op::SemPost { sem, n }),
+            Action::SemWait(sem) => (c.futex, Op::SemWait(sem)),
+            Action::Lock(mutex) => (c.futex, Op::Lock(mutex)),
+            Action::Unlock(mutex) => (c.futex, Op::Unlock(mutex)),
+            Action::Barrier(barrier) => (c.futex, Op::Barrier(barrier)),
+            Action::WaitChild => (Nanos::ZERO, Op::WaitChild),
+            Action::WaitChildren => (Nanos::ZERO, Op::WaitChildren),
+            Action::Fork(_) => (c.fork, Op::Kernel(action)),
+            Action::Exec { .. } => (c.exec, Op::Kernel(action)),
+            Action::SetNice(_) | Action::SetPolicy(_) | Action::SetAffinity(_) => {
+                (c.sched_setattr, Op::Kernel(action))
+            }
+            Action::Yield => (Nanos::ZERO, Op::Kernel(action)),
+            Action::Exit => (c.exit, Op::Exit),
+        };
+        let _ = cpu;
+        self.enter(task, c.syscall_entry + op.0, Then::Attempt(op.1));
+    }
+
+    /// Effects on the scheduler itself.
+    pub(super) fn kernel_call(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        action: Action,
+    ) -> Result<Attempt, SimError> {
+        match action {
+            Action::Fork(child) => return self.fork(cpu, task, *child),
+            Action::Exec { name } => {
+                self.infos[task.index()].name = name;
+                self.observer.event(self.now, &Event::Exec { task });
+            }
+            Action::Yield => {
+                self.kernel.sched_yield(cpu, self.now, &mut self.observer);
+                let back = self.cost().syscall_exit;
+                self.enter(task, back, Then::Return);
+                return Ok(Attempt::Yield(Then::Return));
+            }
+            Action::SetNice(nice) => self.kernel.set_user_nice(task, nice, self.now, &mut self.observer),
+            Action::SetPolicy(policy) => self.kernel.set_policy(task, policy, self.now, &mut self.observer),
+            Action::SetAffinity(mask) => {
+                self.kernel.set_cpus_allowed(task, &mask, self.now, &mut self.observer);
+            }
+            _ => unreachable!("only calls that change the scheduler come here"),
+        }
+        Ok(Attempt::Done(Nanos::ZERO))
+    }
+
+    fn fork(&mut self, _cpu: CpuId, parent: TaskId, spec: ChildSpec) -> Result<Attempt, SimError> {
+        if self.infos.len() >= self.config.limits.tasks as usize {
+            let by = self.infos[parent.index()].path.clone();
+            return Err(SimError::Tasks { limit: self.config.limits.tasks, by });
+        }
+        let child = self.kernel.sched_fork(parent, self.now, &mut self.observer);
+        self.push_exec(spec.program, spec.name, spec.path, Some(parent), self.now);
+        self.tasks[parent.index()].children += 1;
+        let first = self.cost().fork_child + self.cost().syscall_exit;
+        self.enter(child, first, Then::Return);
+        self.kernel.wake_up_new_task(child, self.now, &mut self.observer);
+        Ok(Attempt::Done(self.cost().wakeup))
+    }
+
+    /// The task ends: its parent hears of it, then the task leaves its CPU for good.
+    pub(super) fn exit(&mut self, cpu: CpuId, task: TaskId) -> Attempt {
+        self.alive -= 1;
+        self.infos[task.index()].end = Some(self.now);
+        if let Some(parent) = self.tasks[task.index()].parent {
+            let p = &mut self.tasks[parent.index()];
+            p.children -= 1;
+            p.zombies += 1;
+            if std::mem::take(&mut p.waits_for_child) {
+                self.wake(parent, cpu, Some(task));
+            }
+        }
+        self.kernel.set_dead(task, self.now, &mut self.observer);
+        Attempt::Gone
+    }
+
+    /// Arms the timer of a sleep.
+    pub(super) fn sleep_until(&mut self, task: TaskId, at: Instant) {
+        let t = &mut self.tasks[task.index()];
+        t.timer_generation = t.timer_generation.wrapping_add(1);
+        let generation = t.timer_generation;
+        let at = at.saturating_add(self.cost().timer_irq).max(self.now);
+        self.queue.push(at, super::queue::Happening::Timer { task, generation });
+    }
+}

@@ -1,0 +1,133 @@
+//! What a CPU is doing: how far its burst has come, when it will end, its tick.
+
+use super::Simulation;
+use super::exec::Burst;
+use super::queue::Happening;
+use crate::id::CpuId;
+use crate::kernel::hooks::Hooks;
+use crate::kernel::{Schedule, Switch};
+use crate::machine::CAPACITY_SCALE;
+use crate::observe::Observer;
+use crate::time::{Instant, Nanos};
+
+/// A CPU as the engine sees it.
+#[derive(Debug)]
+pub(super) struct Cpu {
+    /// The running burst has been credited up to here; in the future while something else has the CPU.
+    pub(super) progress_from: Instant,
+    /// Speed in 1024ths.
+    pub(super) speed: u32,
+    /// Which projection of the running burst is valid.
+    pub(super) progress_generation: u32,
+    /// Which arming of the tick is valid.
+    pub(super) tick_generation: u32,
+    /// Which reschedule is valid, and when it is due.
+    pub(super) resched_generation: u32,
+    pub(super) resched_armed: bool,
+    /// An interrupt handler runs until here; later timers wait for it.
+    pub(super) irq_until: Instant,
+}
+
+impl Cpu {
+    pub(super) fn idle() -> Cpu {
+        Cpu {
+            progress_from: Instant::ZERO,
+            speed: CAPACITY_SCALE,
+            progress_generation: 0,
+            tick_generation: 0,
+            resched_generation: 0,
+            resched_armed: false,
+            irq_until: Instant::ZERO,
+        }
+    }
+}
+
+impl<O: Observer, H: Hooks> Simulation<O, H> {
+    /// Credits the running burst with the work done until now.
+    pub(super) fn sync_burst(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu.index()];
+        let done = self.now.saturating_since(c.progress_from);
+        c.progress_from = c.progress_from.max(self.now);
+        if let Some(curr) = self.kernel.rq(cpu).curr {
+            if let Burst::Work(left) = &mut self.tasks[curr.index()].burst {
+                *left = left.saturating_sub(done.0 * u64::from(c.speed));
+            }
+        }
+    }
+
+    /// Foresees the end of the running burst from its present speed, replacing the earlier forecast.
+    pub(super) fn project(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu.index()];
+        c.progress_generation = c.progress_generation.wrapping_add(1);
+        let (from, speed, generation) = (c.progress_from, u64::from(c.speed), c.progress_generation);
+        let Some(curr) = self.kernel.rq(cpu).curr else { return };
+        let at = match self.tasks[curr.index()].burst {
+            Burst::Work(left) => from + Nanos(left.div_ceil(speed)),
+            Burst::CpuClock(target) => {
+                let left = target.saturating_sub(self.kernel.task_runtime(curr, self.now).0);
+                from.max(self.now + Nanos(left))
+            }
+        };
+        self.queue.push(at.max(self.now), Happening::Progress { cpu, generation });
+    }
+
+    /// Whether the running burst is finished now.
+    pub(super) fn burst_done(&self, cpu: CpuId) -> bool {
+        let Some(curr) = self.kernel.rq(cpu).curr else { return false };
+        match self.tasks[curr.index()].burst {
+            Burst::Work(left) => left == 0,
+            Burst::CpuClock(target) => self.kernel.task_runtime(curr, self.now).0 >= target,
+        }
+    }
+
+    /// Calls `__schedule` on a CPU and starts what it chose.
+    pub(super) fn schedule(&mut self, cpu: CpuId, why: Schedule) {
+        self.sync_burst(cpu);
+        let c = &mut self.cpus[cpu.index()];
+        c.resched_generation = c.resched_generation.wrapping_add(1);
+        c.resched_armed = false;
+        let s = self.kernel.schedule(cpu, self.now, why, &mut self.observer);
+        if s.prev != s.next {
+            self.switched(cpu, s);
+        }
+        self.project(cpu);
+    }
+
+    fn switched(&mut self, cpu: CpuId, s: Switch) {
+        if s.next.is_some() {
+            let cost = self.cost().context_switch;
+            self.cpus[cpu.index()].progress_from = self.now + cost;
+        }
+        match (s.prev, s.next) {
+            (None, Some(_)) => self.arm_tick(cpu),
+            (Some(_), None) => {
+                // NO_HZ: an idle CPU has no tick.
+                let c = &mut self.cpus[cpu.index()];
+                c.tick_generation = c.tick_generation.wrapping_add(1);
+            }
+            _ => {}
+        }
+    }
+
+    /// Arms a CPU's tick for the next point of the common grid after now.
+    ///
+    /// Mirrors: `tick_nohz_restart()`; `skew_tick`; core.md §11.
+    pub(super) fn arm_tick(&mut self, cpu: CpuId) {
+        let period = self.config.kernel.tick_ns();
+        let skew = if self.config.kernel.skew_tick {
+            u64::from(cpu.0) * (period / 2 / u64::from(self.config.kernel.cpus))
+        } else {
+            0
+        };
+        let phase = (self.config.machine.tick_phase.0 + skew) % period;
+        let late = self.cost().timer_irq;
+        // The handler comes `late` after the grid point.
+        let since = self.now.0.saturating_sub(late.0);
+        let next = if since < phase { phase } else { phase + ((since - phase) / period + 1) * period };
+        let c = &mut self.cpus[cpu.index()];
+        c.tick_generation = c.tick_generation.wrapping_add(1);
+        let generation = c.tick_generation;
+        let at = Instant(next) + late;
+        self.queue.push(at.max(self.now), Happening::Tick { cpu, generation });
+    }
+}

@@ -1,0 +1,166 @@
+//! Events reach the kernel model; need_resched flags become calls of `__schedule`.
+
+use super::Simulation;
+use super::config::SimError;
+use super::queue::Happening;
+use crate::id::{CpuId, TaskId};
+use crate::kernel::hooks::Hooks;
+use crate::kernel::{PreemptModel, Schedule, Wake};
+use crate::machine::NonTaskKind;
+use crate::observe::Observer;
+use crate::time::{Instant, Nanos};
+
+impl<O: Observer, H: Hooks> Simulation<O, H> {
+    pub(super) fn dispatch(&mut self, what: Happening) -> Result<(), SimError> {
+        match what {
+            Happening::Speed(row) => self.on_speed(row),
+            Happening::Interfere(row) => self.on_interference(row),
+            Happening::Timer { task, generation } => self.on_timer(task, generation),
+            Happening::Tick { cpu, generation } => self.on_tick(cpu, generation),
+            Happening::Ipi(cpu) => self.on_ipi(cpu),
+            Happening::Resched { cpu, generation } => self.on_resched(cpu, generation),
+            Happening::Progress { cpu, generation } => {
+                if self.cpus[cpu.index()].progress_generation == generation {
+                    self.active = Some(cpu);
+                    self.sync_burst(cpu);
+                    self.advance(cpu)?;
+                    self.settle(Nanos::ZERO);
+                }
+            }
+        }
+        self.active = None;
+        Ok(())
+    }
+
+    fn on_speed(&mut self, row: u32) {
+        let change = self.config.machine.speed_changes[row as usize];
+        self.sync_burst(change.cpu);
+        self.cpus[change.cpu.index()].speed = change.speed.max(1);
+        self.project(change.cpu);
+    }
+
+    fn on_interference(&mut self, row: u32) {
+        let x = self.config.machine.interference[row as usize];
+        self.occupy(x.cpu, x.time, x.kind == NonTaskKind::Steal);
+        let next = self.now.saturating_add(x.period.max(Nanos(1)));
+        self.queue.push(next, Happening::Interfere(row));
+    }
+
+    /// A sleep ends, or a task of the scenario starts, in a timer interrupt of its CPU.
+    fn on_timer(&mut self, task: TaskId, generation: u32) {
+        if self.tasks[task.index()].timer_generation != generation {
+            return;
+        }
+        let cpu = self.kernel.task(task).cpu;
+        if self.defer_in_irq(cpu, Happening::Timer { task, generation }) {
+            return;
+        }
+        self.active = Some(cpu);
+        self.wake(task, cpu, None);
+        let cost = self.cost().wakeup;
+        self.in_interrupt(cpu, cost);
+        self.settle(cost + self.cost().irq_exit);
+    }
+
+    fn on_tick(&mut self, cpu: CpuId, generation: u32) {
+        let tick = Happening::Tick { cpu, generation };
+        if self.cpus[cpu.index()].tick_generation != generation || self.defer_in_irq(cpu, tick) {
+            return;
+        }
+        self.active = Some(cpu);
+        self.kernel.scheduler_tick(cpu, self.now, &mut self.observer);
+        self.arm_tick(cpu);
+        let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
+        self.in_interrupt(cpu, tick.min(delay));
+        self.settle(delay);
+    }
+
+    fn on_ipi(&mut self, cpu: CpuId) {
+        if self.defer_in_irq(cpu, Happening::Ipi(cpu)) {
+            return;
+        }
+        self.active = Some(cpu);
+        self.kernel.sched_ttwu_pending(cpu, self.now, &mut self.observer);
+        let cost = self.cost().wakeup;
+        self.in_interrupt(cpu, cost);
+        self.settle(cost + self.cost().irq_exit);
+    }
+
+    fn on_resched(&mut self, cpu: CpuId, generation: u32) {
+        if self.cpus[cpu.index()].resched_generation != generation {
+            return;
+        }
+        self.active = Some(cpu);
+        self.cpus[cpu.index()].resched_armed = false;
+        if self.kernel.rq(cpu).need_resched {
+            self.schedule(cpu, Schedule::Preempt);
+            self.settle(Nanos::ZERO);
+        }
+    }
+
+    /// An interrupt while another is being handled waits for its end.
+    fn defer_in_irq(&mut self, cpu: CpuId, what: Happening) -> bool {
+        let until = self.cpus[cpu.index()].irq_until;
+        if until > self.now {
+            self.queue.push(until, what);
+        }
+        until > self.now
+    }
+
+    /// The interrupt handled now takes this long.
+    fn in_interrupt(&mut self, cpu: CpuId, time: Nanos) {
+        self.occupy(cpu, time, false);
+        self.cpus[cpu.index()].irq_until = self.now + time;
+    }
+
+    /// Wakes a task from CPU `by`.
+    pub(super) fn wake(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>) {
+        let wake = self.kernel.try_to_wake_up(task, by, waker, self.now, &mut self.observer);
+        if let Wake::Queued(cpu, true) = wake {
+            let at = self.now + self.cost().ipi;
+            self.queue.push(at, Happening::Ipi(cpu));
+        }
+    }
+
+    /// Brings every newly set need_resched to a call of `__schedule` in due time. `delay` is the rest of the interrupt
+    /// handled on the active CPU.
+    pub(super) fn settle(&mut self, delay: Nanos) {
+        while let Some(cpu) = self.kernel.take_resched() {
+            let active = self.active == Some(cpu);
+            match self.kernel.rq(cpu).curr {
+                None => {
+                    let wait = if active { delay } else { self.cost().ipi };
+                    self.arm_resched(cpu, self.now + wait.max(self.cost().idle_exit));
+                }
+                Some(curr) => {
+                    let waits = self.tasks[curr.index()].in_kernel
+                        && self.config.kernel.preempt != PreemptModel::Full;
+                    if !waits {
+                        let wait = if active { delay } else { self.cost().ipi + self.cost().irq_exit };
+                        self.hold_burst(cpu, self.now + wait);
+                        self.arm_resched(cpu, self.now + wait);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An interrupted task that will be rescheduled makes no progress until then.
+    fn hold_burst(&mut self, cpu: CpuId, until: Instant) {
+        if self.active == Some(cpu) && self.cpus[cpu.index()].progress_from < until {
+            self.sync_burst(cpu);
+            self.cpus[cpu.index()].progress_from = until;
+            self.project(cpu);
+        }
+    }
+
+    fn arm_resched(&mut self, cpu: CpuId, at: Instant) {
+        let c = &mut self.cpus[cpu.index()];
+        if !std::mem::replace(&mut c.resched_armed, true) {
+            c.resched_generation = c.resched_generation.wrapping_add(1);
+            let generation = c.resched_generation;
+            let at = at.max(c.irq_until);
+            self.queue.push(at, Happening::Resched { cpu, generation });
+        }
+    }
+}

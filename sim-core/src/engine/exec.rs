@@ -1,0 +1,83 @@
+//! What a task is doing: the burst it runs and what comes after it.
+
+use crate::id::{BarrierId, MutexId, PipeId, SemId, TaskId};
+use crate::program::{Action, Program};
+use crate::time::Instant;
+
+/// CPU demand of the running step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Burst {
+    /// Work left, in ns at full speed times 1024.
+    Work(u64),
+    /// Until the task's CPU clock shows this, ns.
+    CpuClock(u64),
+}
+
+impl Burst {
+    pub(super) const NONE: Burst = Burst::Work(0);
+
+    pub(super) const fn work_ns(ns: u64) -> Burst {
+        Burst::Work(ns * crate::machine::CAPACITY_SCALE as u64)
+    }
+}
+
+/// A system call's effect, tried when its entry work is done and again after each wake-up.
+#[derive(Debug)]
+pub(super) enum Op {
+    PipeWrite { pipe: PipeId, left: u64 },
+    PipeRead { pipe: PipeId, left: u64 },
+    SemPost { sem: SemId, n: u32 },
+    SemWait(SemId),
+    Lock(MutexId),
+    Unlock(MutexId),
+    Barrier(BarrierId),
+    SleepUntil(Instant),
+    WaitChild,
+    WaitChildren,
+    Kernel(Action),
+    Exit,
+}
+
+/// What follows the burst.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// The next action.
+    Next,
+    /// Return to user mode, then the next action.
+    Return,
+    /// The effect of a system call.
+    Attempt(Op),
+}
+
+/// A task as the engine sees it.
+pub(super) struct Exec {
+    pub(super) program: Box<dyn Program>,
+    pub(super) burst: Burst,
+    pub(super) then: Then,
+    /// In kernel mode: a reschedule may have to wait.
+    pub(super) in_kernel: bool,
+    pub(super) parent: Option<TaskId>,
+    /// Children alive.
+    pub(super) children: u32,
+    /// Children that ended and were not waited for.
+    pub(super) zombies: u32,
+    /// It waits for a child.
+    pub(super) waits_for_child: bool,
+    /// Guards timers: a sleep that ended early leaves a stale one.
+    pub(super) timer_generation: u32,
+}
+
+/// Who a task is, for reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskInfo {
+    /// Name; changed by exec.
+    pub name: String,
+    /// Path in the scenario.
+    pub path: String,
+    /// Who forked it.
+    pub parent: Option<TaskId>,
+    /// When it became runnable first.
+    pub start: Instant,
+    /// When it ended.
+    pub end: Option<Instant>,
+}

@@ -1,0 +1,200 @@
+//! The engine: one clock, one event queue. It mediates between the kernel model (who runs), the machine (what things
+//! cost) and the programs (what tasks ask for), and knows no policy.
+
+mod actions;
+mod config;
+mod cpu;
+mod dispatch;
+mod exec;
+mod objects;
+mod queue;
+
+pub use config::{End, Limits, Outcome, SimConfig, SimError};
+pub use exec::TaskInfo;
+
+use crate::id::{CpuId, TaskId};
+use crate::kernel::hooks::{Hooks, NoHooks};
+use crate::kernel::{Kernel, TaskParams};
+use crate::observe::{Event, Observer};
+use crate::program::{Objects, TaskSpec};
+use crate::time::{Instant, Nanos};
+use cpu::Cpu;
+use exec::{Burst, Exec, Then};
+use queue::{EventQueue, Happening};
+
+/// One run.
+pub struct Simulation<O = (), H = NoHooks> {
+    config: SimConfig,
+    /// The observer; take it back when the run is over.
+    pub observer: O,
+    kernel: Kernel<H>,
+    objects: Objects,
+    queue: EventQueue,
+    now: Instant,
+    cpus: Vec<Cpu>,
+    tasks: Vec<Exec>,
+    infos: Vec<TaskInfo>,
+    /// The CPU whose event is being handled; others hear of it by interrupt.
+    active: Option<CpuId>,
+    alive: usize,
+    events: u64,
+    at_this_instant: u32,
+}
+
+impl<O: Observer> Simulation<O> {
+    /// A run of the kernel as it is.
+    pub fn new(config: SimConfig, objects: Objects, observer: O) -> Simulation<O> {
+        Simulation::with_hooks(config, objects, observer, NoHooks)
+    }
+}
+
+impl<O: Observer, H: Hooks> Simulation<O, H> {
+    /// A run of a patched kernel.
+    pub fn with_hooks(config: SimConfig, objects: Objects, observer: O, hooks: H) -> Simulation<O, H> {
+        let mut queue = EventQueue::default();
+        for (i, s) in config.machine.speed_changes.iter().enumerate() {
+            queue.push(s.at, Happening::Speed(i as u32));
+        }
+        for (i, x) in config.machine.interference.iter().enumerate() {
+            queue.push(x.start, Happening::Interfere(i as u32));
+        }
+        Simulation {
+            cpus: (0..config.kernel.cpus).map(|_| Cpu::idle()).collect(),
+            kernel: Kernel::new(config.kernel.clone(), hooks),
+            config,
+            observer,
+            objects,
+            queue,
+            now: Instant::ZERO,
+            tasks: Vec::new(),
+            infos: Vec::new(),
+            active: None,
+            alive: 0,
+            events: 0,
+            at_this_instant: 0,
+        }
+    }
+
+    /// Adds a task that wakes for the first time at its start. Tasks that start together wake in the order in which they
+    /// were added.
+    pub fn add_task(&mut self, spec: TaskSpec) -> TaskId {
+        let cpus_allowed = spec.affinity.unwrap_or_else(|| self.kernel.all_cpus());
+        let params = TaskParams { nice: spec.nice, policy: spec.policy, cpus_allowed, group: spec.group };
+        let task = self.kernel.add_task(&params);
+        self.observer.event(self.now, &Event::Fork { parent: None, child: task });
+        self.push_exec(spec.program, spec.name, spec.path, None, spec.start);
+        self.queue.push(spec.start, Happening::Timer { task, generation: 0 });
+        task
+    }
+
+    fn push_exec(
+        &mut self,
+        program: Box<dyn crate::program::Program>,
+        name: String,
+        path: String,
+        parent: Option<TaskId>,
+        start: Instant,
+    ) {
+        self.alive += 1;
+        self.infos.push(TaskInfo { name, path, parent, start, end: None });
+        self.tasks.push(Exec {
+            program,
+            burst: Burst::NONE,
+            then: Then::Next,
+            in_kernel: false,
+            parent,
+            children: 0,
+            zombies: 0,
+            waits_for_child: false,
+            timer_generation: 0,
+        });
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// When a limit is reached or a program asks for the impossible; what was observed until then stays valid.
+    pub fn run(&mut self) -> Result<Outcome, SimError> {
+        let stop = self.config.duration.map_or(Instant::NEVER, |d| Instant(d.0));
+        let end = loop {
+            if self.alive == 0 && !self.infos.is_empty() {
+                break End::AllExited;
+            }
+            let Some(at) = self.queue.peek() else { break self.stalled() };
+            if at > stop {
+                self.now = stop;
+                break End::Duration;
+            }
+            self.step()?;
+        };
+        for i in 0..self.cpus.len() {
+            self.kernel.charge_running(CpuId::new(i), self.now, &mut self.observer);
+        }
+        Ok(Outcome { at: self.now, end, events: self.events })
+    }
+
+    /// Handles one event.
+    fn step(&mut self) -> Result<(), SimError> {
+        let Some((at, what)) = self.queue.pop() else { return Ok(()) };
+        if at > self.now {
+            self.now = at;
+            self.at_this_instant = 0;
+        }
+        self.events += 1;
+        self.at_this_instant += 1;
+        let limits = self.config.limits;
+        if self.events > limits.events {
+            return Err(SimError::Events { limit: limits.events, at: self.now });
+        }
+        if self.now.0 > limits.time.0 {
+            return Err(SimError::Time { limit: limits.time });
+        }
+        if self.at_this_instant > limits.at_one_instant {
+            return Err(SimError::Livelock { limit: limits.at_one_instant, at: self.now, task: None });
+        }
+        self.dispatch(what)
+    }
+
+    fn stalled(&self) -> End {
+        let waiting = (0..self.infos.len()).filter(|i| self.infos[*i].end.is_none());
+        End::Stalled(waiting.map(TaskId::new).collect())
+    }
+
+    /// The kernel model.
+    pub fn kernel(&self) -> &Kernel<H> {
+        &self.kernel
+    }
+    /// All tasks so far, by [`TaskId`].
+    pub fn tasks(&self) -> &[TaskInfo] {
+        &self.infos
+    }
+    /// The configuration.
+    pub fn config(&self) -> &SimConfig {
+        &self.config
+    }
+    /// The current time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+    /// The synchronisation objects as they stand.
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    fn cost(&self) -> &crate::machine::Costs {
+        &self.config.machine.costs
+    }
+
+    /// Takes `time` of a CPU away from its running task.
+    fn occupy(&mut self, cpu: CpuId, time: Nanos, steal: bool) {
+        if time.is_zero() {
+            return;
+        }
+        self.sync_burst(cpu);
+        self.kernel.account_nontask(cpu, time, steal);
+        self.observer.event(self.now, &Event::NonTask { cpu, time });
+        let c = &mut self.cpus[cpu.index()];
+        c.progress_from = c.progress_from.max(self.now) + time;
+        self.project(cpu);
+    }
+}

@@ -1,0 +1,159 @@
+//! The event queue: one heap, a total order, cancellation by generation.
+//!
+//! **The order is behaviour.** Events come by time; at one instant by [`Class`], whose variants stand in order of
+//! precedence; within a class first in, first out. `ARCHITECTURE.md` carries the same table.
+
+use crate::id::{CpuId, TaskId};
+use crate::time::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Precedence of events at one instant. The order of the variants is the order in which they happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// The machine: speed changes, interference.
+    Machine,
+    /// Timers: sleeps that end, tasks that start.
+    Timer,
+    /// The tick, the last timer of its interrupt.
+    Tick,
+    /// Interrupts from other CPUs.
+    Ipi,
+    /// need_resched is honoured before the interrupted task goes on.
+    Resched,
+    /// The running task's burst ends.
+    Progress,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Happening {
+    /// Row of [`crate::machine::MachineConfig::speed_changes`].
+    Speed(u32),
+    /// Row of [`crate::machine::MachineConfig::interference`].
+    Interfere(u32),
+    /// A sleep ends.
+    Timer {
+        /// The sleeper.
+        task: TaskId,
+        /// Which of its sleeps.
+        generation: u32,
+    },
+    /// A CPU's tick.
+    Tick {
+        /// The CPU.
+        cpu: CpuId,
+        /// Which arming of its tick.
+        generation: u32,
+    },
+    /// Queued wake-ups are enqueued.
+    Ipi(CpuId),
+    /// A CPU reschedules.
+    Resched {
+        /// The CPU.
+        cpu: CpuId,
+        /// Which arming.
+        generation: u32,
+    },
+    /// A CPU's running burst ends.
+    Progress {
+        /// The CPU.
+        cpu: CpuId,
+        /// Which projection of the burst.
+        generation: u32,
+    },
+}
+
+impl Happening {
+    const fn class(self) -> Class {
+        match self {
+            Happening::Speed(_) | Happening::Interfere(_) => Class::Machine,
+            Happening::Timer { .. } => Class::Timer,
+            Happening::Tick { .. } => Class::Tick,
+            Happening::Ipi(_) => Class::Ipi,
+            Happening::Resched { .. } => Class::Resched,
+            Happening::Progress { .. } => Class::Progress,
+        }
+    }
+}
+
+type Entry = (Instant, Class, u64, Happening);
+
+/// Pending events. A cancelled event stays in the heap with an outdated generation; its owner drops it when it comes.
+#[derive(Debug, Default)]
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Reverse<Entry>>,
+    sequence: u64,
+    last: Instant,
+}
+
+impl EventQueue {
+    /// Adds an event. Panics if it lies before the event popped last: time never goes back.
+    pub(crate) fn push(&mut self, at: Instant, what: Happening) {
+        assert!(at >= self.last, "an event at {at:?} lies before the present {:?}", self.last);
+        self.heap.push(Reverse((at, what.class(), self.sequence, what)));
+        self.sequence += 1;
+    }
+
+    /// The next event.
+    pub(crate) fn pop(&mut self) -> Option<(Instant, Happening)> {
+        let Reverse((at, _, _, what)) = self.heap.pop()?;
+        self.last = at;
+        Some((at, what))
+    }
+
+    /// When the next event comes.
+    pub(crate) fn peek(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse((at, ..))| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_time_then_class_then_first_in_first_out() {
+        let cpu = CpuId(0);
+        let timer = |t| Happening::Timer { task: TaskId(t), generation: 0 };
+        let (tick, resched) =
+            (Happening::Tick { cpu, generation: 0 }, Happening::Resched { cpu, generation: 0 });
+        let progress = Happening::Progress { cpu, generation: 0 };
+        let mut q = EventQueue::default();
+        for (at, what) in [
+            (5, progress),
+            (5, resched),
+            (5, Happening::Ipi(cpu)),
+            (5, tick),
+            (5, timer(9)),
+            (5, timer(2)),
+            (5, Happening::Speed(0)),
+            (4, progress),
+            (6, Happening::Interfere(0)),
+        ] {
+            q.push(Instant(at), what);
+        }
+        let order: Vec<_> = std::iter::from_fn(|| q.pop()).map(|(_, w)| w).collect();
+        let expected = [
+            progress,
+            Happening::Speed(0),
+            timer(9),
+            timer(2),
+            tick,
+            Happening::Ipi(cpu),
+            resched,
+            progress,
+            Happening::Interfere(0),
+        ];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    #[should_panic(expected = "lies before the present")]
+    fn time_never_goes_back() {
+        let mut q = EventQueue::default();
+        q.push(Instant(5), Happening::Ipi(CpuId(0)));
+        q.pop();
+        q.push(Instant(4), Happening::Ipi(CpuId(0)));
+    }
+}

@@ -1,0 +1,3 @@
+//! How load spreads over CPUs.
+
+mod interim;

@@ -1,0 +1,162 @@
+//! Clocks, the tick, and `__schedule`.
+
+use super::Kernel;
+use super::hooks::Hooks;
+use super::runqueue::SchedClass;
+use super::task::TaskState;
+use crate::id::{CpuId, TaskId};
+use crate::observe::{Event, Observer, SwitchKind};
+use crate::time::{Instant, Nanos};
+
+/// Why `__schedule` was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// need_resched was honoured: a preemption.
+    Preempt,
+    /// The task called it: it blocks, exits or yields, as its state says.
+    Call,
+}
+
+/// The outcome of `__schedule`. `prev == next` means that the picker chose the same task: not a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// Who ran; none is the idle task.
+    pub prev: Option<TaskId>,
+    /// Who runs now.
+    pub next: Option<TaskId>,
+    /// How the previous task left.
+    pub kind: SwitchKind,
+}
+
+impl<H: Hooks> Kernel<H> {
+    /// Samples the CPU clock. The task clock leaves out interrupt and steal time where the kernel accounts for it.
+    ///
+    /// Mirrors: `update_rq_clock()`, `update_rq_clock_task()`, v4.19–v6.5.
+    pub(super) fn update_rq_clock(&mut self, cpu: CpuId, now: Instant) {
+        let rq = &mut self.rqs[cpu.index()];
+        let delta = now.0.checked_sub(rq.clock).expect("a run queue's clock never goes back");
+        let nontask = rq.nontask_pending.min(delta);
+        rq.nontask_pending -= nontask;
+        rq.clock = now.0;
+        rq.clock_task += delta - nontask;
+    }
+
+    /// Tells the scheduler that an interrupt or the hypervisor took this much of the CPU's time.
+    pub fn account_nontask(&mut self, cpu: CpuId, time: Nanos, steal: bool) {
+        let accounted =
+            if steal { self.config.steal_time_accounting } else { self.config.irq_time_accounting };
+        if accounted {
+            self.rqs[cpu.index()].nontask_pending += time.0;
+        }
+    }
+
+    /// Marks the running task of a CPU for rescheduling.
+    ///
+    /// Mirrors: `resched_curr()`.
+    pub(super) fn resched_curr(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu.index()];
+        if !rq.need_resched {
+            rq.need_resched = true;
+            self.newly_resched.push(cpu);
+        }
+    }
+
+    /// A tick of a busy CPU.
+    ///
+    /// Mirrors: `scheduler_tick()`, v4.19–v6.5.
+    pub fn scheduler_tick<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
+        self.update_rq_clock(cpu, now);
+        self.rqs[cpu.index()].ticks += 1;
+        if let Some(curr) = self.rqs[cpu.index()].curr {
+            let before = self.rqs[cpu.index()].need_resched;
+            self.task_tick_fair(cpu, curr, now, o);
+            if !before && self.rqs[cpu.index()].need_resched {
+                o.event(now, &Event::TickPreempt { cpu, task: curr });
+            }
+        }
+        self.periodic_balance(cpu, now, o);
+    }
+
+    /// Chooses what a CPU runs next.
+    ///
+    /// Mirrors: `__schedule()`, v4.19–v6.5.
+    pub fn schedule<O: Observer>(&mut self, cpu: CpuId, now: Instant, why: Schedule, o: &mut O) -> Switch {
+        let rq = &mut self.rqs[cpu.index()];
+        let prev = rq.curr;
+        if !std::mem::take(&mut rq.skip_clock_update) {
+            self.update_rq_clock(cpu, now);
+        }
+        let mut kind = self.switch_kind(prev, why);
+        if let (Some(p), SwitchKind::Blocked | SwitchKind::Exited) = (prev, kind) {
+            self.dequeue_task_fair(p, super::fair::Dequeue::Sleep, now, o);
+            self.rqs[cpu.index()].nr_running -= 1;
+        }
+        let displaced = prev.filter(|p| self.tasks[p.index()].migrate_pending);
+        if let Some(p) = displaced {
+            self.tasks[p.index()].migrate_pending = false;
+            if self.tasks[p.index()].state == TaskState::Runnable {
+                self.deactivate(p, now, o);
+                kind = SwitchKind::Preempted;
+            }
+        }
+        let next = self.pick_next_task(cpu, prev, now, o);
+        self.rqs[cpu.index()].need_resched = false;
+        self.newly_resched.retain(|c| *c != cpu);
+        let switch = Switch { prev, next, kind };
+        if prev != next {
+            self.context_switch(cpu, switch, now, o);
+        }
+        if let Some(p) = displaced.filter(|p| self.tasks[p.index()].state == TaskState::Runnable) {
+            self.push_displaced(p, now, o);
+        }
+        switch
+    }
+
+    fn switch_kind(&self, prev: Option<TaskId>, why: Schedule) -> SwitchKind {
+        let Some(p) = prev else { return SwitchKind::FromIdle };
+        match (why, self.tasks[p.index()].state) {
+            (Schedule::Preempt, _) => SwitchKind::Preempted,
+            (Schedule::Call, TaskState::Runnable) => SwitchKind::Yielded,
+            (Schedule::Call, TaskState::Dead) => SwitchKind::Exited,
+            (Schedule::Call, _) => SwitchKind::Blocked,
+        }
+    }
+
+    fn pick_next_task<O: Observer>(
+        &mut self,
+        cpu: CpuId,
+        prev: Option<TaskId>,
+        now: Instant,
+        o: &mut O,
+    ) -> Option<TaskId> {
+        for class in SchedClass::ORDER {
+            let next = match class {
+                // No task can be in these classes yet (D-003).
+                SchedClass::Stop | SchedClass::Rt => None,
+                SchedClass::Fair => self.pick_next_task_fair(cpu, prev, now, o),
+                SchedClass::Idle => break,
+            };
+            if next.is_some() {
+                return next;
+            }
+        }
+        None
+    }
+
+    /// Counts and reports a switch. Mirrors: the end of `__schedule()`; counters of core.md §6.5.
+    fn context_switch<O: Observer>(&mut self, cpu: CpuId, s: Switch, now: Instant, o: &mut O) {
+        if let Some(p) = s.prev {
+            let task = &mut self.tasks[p.index()];
+            task.on_cpu = false;
+            match s.kind {
+                SwitchKind::Blocked | SwitchKind::Exited => task.nvcsw += 1,
+                _ => task.nivcsw += 1,
+            }
+        }
+        if let Some(n) = s.next {
+            self.tasks[n.index()].on_cpu = true;
+        }
+        self.rqs[cpu.index()].curr = s.next;
+        o.event(now, &Event::Switch { cpu, prev: s.prev, kind: s.kind, next: s.next });
+    }
+}

@@ -1,0 +1,14 @@
+//! The fair class: CFS.
+
+mod account;
+mod buddies;
+mod enqueue;
+mod group;
+mod pick;
+mod place;
+mod slice;
+mod tick;
+mod wakeup;
+mod yield_;
+
+pub(super) use enqueue::{Dequeue, Enqueue};

@@ -1,0 +1,229 @@
+//! Tasks come, change and go: creation, fork, nice, policy, affinity.
+
+use super::fair::Enqueue;
+use super::hooks::Hooks;
+use super::task::{SchedTask, TaskState};
+use super::weight::LoadWeight;
+use super::{Kernel, Policy, entity::SchedEntity};
+use crate::cpumask::CpuMask;
+use crate::id::{CpuId, EntityId, GroupId, TaskId};
+use crate::observe::{Event, Observer};
+use crate::time::Instant;
+
+/// What a task is born with.
+#[derive(Clone, Debug)]
+pub struct TaskParams {
+    /// nice −20 … 19.
+    pub nice: i8,
+    /// Policy.
+    pub policy: Policy,
+    /// CPUs it may use; at least one of the machine's.
+    pub cpus_allowed: CpuMask,
+    /// Group.
+    pub group: GroupId,
+}
+
+impl<H: Hooks> Kernel<H> {
+    /// Creates a task that has always been asleep, with vruntime 0, last seen on its lowest allowed CPU. Its first
+    /// wake-up places it like any sleeper's.
+    pub fn add_task(&mut self, params: &TaskParams) -> TaskId {
+        let cpu = params.cpus_allowed.lowest().expect("a task has a CPU to run on");
+        assert!(
+            params.cpus_allowed.within(self.config.cpus),
+            "CPUs {} of the machine only",
+            self.config.cpus
+        );
+        self.new_task(params, cpu, TaskState::Sleeping)
+    }
+
+    fn new_task(&mut self, params: &TaskParams, cpu: CpuId, state: TaskState) -> TaskId {
+        let id = TaskId::new(self.tasks.len());
+        let se = EntityId::new(self.entities.len());
+        let tg = &self.groups[params.group.index()];
+        let parent = tg.se.get(cpu.index()).copied();
+        self.entities.push(SchedEntity {
+            load: LoadWeight::of_task(params.nice, params.policy),
+            on_rq: false,
+            exec_start: 0,
+            sum_exec_runtime: 0,
+            prev_sum_exec_runtime: 0,
+            vruntime: 0,
+            parent,
+            depth: parent.map_or(0, |p| self.entities[p.index()].depth + 1),
+            cfs_rq: tg.cfs_rq[cpu.index()],
+            my_q: None,
+            task: Some(id),
+            idle: params.policy == Policy::Idle,
+        });
+        self.tasks.push(SchedTask {
+            state,
+            policy: params.policy,
+            nice: params.nice,
+            se,
+            cpu,
+            on_cpu: false,
+            cpus_allowed: params.cpus_allowed.clone(),
+            group: params.group,
+            nvcsw: 0,
+            nivcsw: 0,
+            migrate_pending: false,
+        });
+        id
+    }
+
+    /// A running task creates a child: nice, policy, affinity and group are inherited.
+    ///
+    /// Mirrors: `sched_fork()`, `task_fork_fair()`, v4.19–v6.5.
+    pub fn sched_fork<O: Observer>(&mut self, parent: TaskId, now: Instant, o: &mut O) -> TaskId {
+        let p = &self.tasks[parent.index()];
+        let params = TaskParams {
+            nice: p.nice,
+            policy: p.policy,
+            cpus_allowed: p.cpus_allowed.clone(),
+            group: p.group,
+        };
+        let child = self.new_task(&params, p.cpu, TaskState::New);
+        o.event(now, &Event::Fork { parent: Some(parent), child });
+        self.task_fork_fair(child, now, o);
+        child
+    }
+
+    /// Makes a forked task runnable for the first time.
+    ///
+    /// Mirrors: `wake_up_new_task()`.
+    pub fn wake_up_new_task<O: Observer>(&mut self, child: TaskId, now: Instant, o: &mut O) -> CpuId {
+        assert_eq!(self.tasks[child.index()].state, TaskState::New, "woken as new once only");
+        let cpu = self.select_task_rq(child, now, o);
+        if cpu != self.tasks[child.index()].cpu {
+            // A new task's vruntime is relative already: only its queue changes.
+            self.move_to_cpu(child, cpu, now, o);
+        }
+        self.update_rq_clock(cpu, now);
+        self.tasks[child.index()].state = TaskState::Runnable;
+        self.enqueue_task_fair(child, Enqueue::default(), now, o);
+        self.rqs[cpu.index()].nr_running += 1;
+        self.report_wakeup(child, cpu, true, now, o);
+        cpu
+    }
+
+    /// The running task of a CPU is about to sleep; [`Kernel::schedule`] takes it off.
+    pub fn set_sleeping(&mut self, task: TaskId) {
+        debug_assert!(self.tasks[task.index()].on_cpu, "only a running task goes to sleep");
+        self.tasks[task.index()].state = TaskState::Sleeping;
+    }
+
+    /// The running task of a CPU ends; [`Kernel::schedule`] takes it off.
+    pub fn set_dead<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
+        debug_assert!(self.tasks[task.index()].on_cpu, "only a running task exits");
+        self.tasks[task.index()].state = TaskState::Dead;
+        o.event(now, &Event::Exit { task });
+    }
+
+    /// Changes nice.
+    ///
+    /// Mirrors: `set_user_nice()`, `prio_changed_fair()`, v4.19–v6.5.
+    pub fn set_user_nice<O: Observer>(&mut self, task: TaskId, nice: i8, now: Instant, o: &mut O) {
+        if self.tasks[task.index()].nice != nice {
+            let policy = self.tasks[task.index()].policy;
+            self.change_weight(task, nice, policy, now, o);
+        }
+    }
+
+    /// Changes the policy among the fair ones.
+    ///
+    /// Mirrors: `__sched_setscheduler()` for a task that stays in the fair class.
+    pub fn set_policy<O: Observer>(&mut self, task: TaskId, policy: Policy, now: Instant, o: &mut O) {
+        if self.tasks[task.index()].policy != policy {
+            let nice = self.tasks[task.index()].nice;
+            self.change_weight(task, nice, policy, now, o);
+        }
+    }
+
+    /// Dequeue, change, enqueue; then reschedule or check preemption (core.md §1.5).
+    fn change_weight<O: Observer>(
+        &mut self,
+        task: TaskId,
+        nice: i8,
+        policy: Policy,
+        now: Instant,
+        o: &mut O,
+    ) {
+        let t = &self.tasks[task.index()];
+        let (cpu, running, worse) = (t.cpu, t.on_cpu, nice > t.nice);
+        let se = t.se;
+        self.update_rq_clock(cpu, now);
+        let queued = self.entities[se.index()].on_rq;
+        if queued {
+            self.dequeue_task_fair(task, super::fair::Dequeue::Save, now, o);
+        }
+        if running {
+            self.put_prev_task_fair(task, now, o);
+        }
+        let t = &mut self.tasks[task.index()];
+        (t.nice, t.policy) = (nice, policy);
+        let e = &mut self.entities[se.index()];
+        e.load = LoadWeight::of_task(nice, policy);
+        e.idle = policy == Policy::Idle;
+        if queued {
+            self.enqueue_task_fair(task, Enqueue::default(), now, o);
+        }
+        if running {
+            self.set_next_task_fair(task);
+        }
+        if queued && self.cfs_rqs[self.rqs[cpu.index()].cfs.index()].nr_running > 1 {
+            if running && worse {
+                self.resched_curr(cpu);
+            } else if !running {
+                self.check_preempt_curr(task, cpu, false, now, o);
+            }
+        }
+    }
+
+    /// Changes the CPUs a task may use. A waiting task on a forbidden CPU moves at once, a running one at its next
+    /// switch, which this asks for. The stopper thread that does it in a kernel is not simulated. Deviates: D-003.
+    ///
+    /// Mirrors: `__set_cpus_allowed_ptr()`.
+    pub fn set_cpus_allowed<O: Observer>(&mut self, task: TaskId, mask: &CpuMask, now: Instant, o: &mut O) {
+        assert!(
+            !mask.is_empty() && mask.within(self.config.cpus),
+            "a task has a CPU of the machine to run on"
+        );
+        let t = &mut self.tasks[task.index()];
+        t.cpus_allowed.clone_from(mask);
+        if mask.contains(t.cpu) || !matches!(t.state, TaskState::Runnable) {
+            return;
+        }
+        if t.on_cpu {
+            t.migrate_pending = true;
+            let cpu = t.cpu;
+            self.resched_curr(cpu);
+        } else {
+            let cpu = t.cpu;
+            self.update_rq_clock(cpu, now);
+            self.deactivate(task, now, o);
+            self.push_displaced(task, now, o);
+        }
+    }
+
+    /// Takes a runnable task off its queue to move it.
+    pub(super) fn deactivate<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
+        let cpu = self.tasks[task.index()].cpu;
+        self.dequeue_task_fair(task, super::fair::Dequeue::Move, now, o);
+        self.rqs[cpu.index()].nr_running -= 1;
+    }
+
+    /// Enqueues a task taken off by [`Kernel::deactivate`] on a CPU it may use.
+    pub(super) fn push_displaced<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
+        let cpu = self.select_task_rq(task, now, o);
+        self.attach(task, cpu, now, o);
+    }
+
+    /// Mirrors: `attach_task()`: enqueue on another CPU, then check preemption.
+    pub(super) fn attach<O: Observer>(&mut self, task: TaskId, cpu: CpuId, now: Instant, o: &mut O) {
+        self.move_to_cpu(task, cpu, now, o);
+        self.update_rq_clock(cpu, now);
+        self.enqueue_task_fair(task, Enqueue::default(), now, o);
+        self.rqs[cpu.index()].nr_running += 1;
+        self.check_preempt_curr(task, cpu, false, now, o);
+    }
+}

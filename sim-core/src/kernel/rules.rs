@@ -1,0 +1,142 @@
+//! What one kernel does: one field per behaviour that ever changed between v4.19 and v6.5.
+
+use super::features::Features;
+use serde::Serialize;
+
+/// Whether `sched_nr_latency` follows the tunables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NrLatency {
+    /// Recomputed at each write of the latency or the minimum granularity; tunables are sysctls.
+    Tracks,
+    /// Stays at 8 unless `tunable_scaling` is written; tunables are plain debugfs integers.
+    Frozen,
+}
+
+/// Where the tunables live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TunablesIn {
+    /// `/proc/sys/kernel/sched_*`.
+    ProcSys,
+    /// `/sys/kernel/debug/sched/*`.
+    Debugfs,
+}
+
+/// Threshold below `min_vruntime` at which a waking idle entity is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdleSleeperThreshold {
+    /// `sched_latency`, as for every entity.
+    Latency,
+    /// `sched_min_granularity`.
+    MinGranularity,
+}
+
+/// When buddy pointers to the chosen entity are cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BuddyClear {
+    /// In `pick_next_entity`, even when current is picked again.
+    OnPick,
+    /// In `set_next_entity`, so not when current is picked again.
+    OnSetNext,
+}
+
+/// What counts as idle when buddies are set and wake-ups preempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdleEntities {
+    /// The task's policy.
+    Policy,
+    /// Every entity on the way up (`cpu.idle` groups exist).
+    EveryLevel,
+}
+
+/// When a wake-up is queued on the target CPU instead of being done by the waker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TtwuQueueRule {
+    /// Waker and target share no last-level cache.
+    NotSharingLlc,
+    /// Also when the wakee is still switching out on an otherwise idle target.
+    OrSwitchingOutOfIdle,
+    /// Also when the wakee is still switching out and at most one task runs there.
+    OrSwitchingOut,
+    /// Also when the target has no runnable task.
+    OrTargetIdle,
+}
+
+/// Who is woken on a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PipeWake {
+    /// Every waiter, at each write or read that made progress.
+    All,
+    /// Every waiter, only when the pipe was empty (full).
+    AllOnEdge,
+    /// One reader when it was empty, one writer when it was full; they chain.
+    Exclusive,
+}
+
+/// The behaviours of one kernel. Built from the chronological list in [`super::changes`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Rules {
+    /// Defaults of the feature switches.
+    pub features: Features,
+    /// Where tunables live.
+    pub tunables_in: TunablesIn,
+    /// What a write to a tunable does to `sched_nr_latency`.
+    pub nr_latency: NrLatency,
+    /// Slices have the floor `sched_idle_min_granularity` for idle entities beside others.
+    pub idle_min_granularity: bool,
+    /// The tick compares with min(slice, `sched_latency`).
+    pub slice_capped_by_latency: bool,
+    /// Sleeper threshold of idle entities.
+    pub idle_sleeper_threshold: IdleSleeperThreshold,
+    /// An entity that slept over 104 days is placed unconditionally.
+    pub long_sleeper: bool,
+    /// When buddies are cleared.
+    pub buddy_clear: BuddyClear,
+    /// What counts as idle.
+    pub idle_entities: IdleEntities,
+    /// When wake-ups are queued remotely.
+    pub ttwu_queue: TtwuQueueRule,
+    /// A wake-up of a task that is on a CPU right now still checks preemption.
+    pub ttwu_runnable_checks_running: bool,
+    /// `exec_start` is zeroed when a migrated task is enqueued, not when its CPU is set.
+    pub exec_start_zeroed_at_enqueue: bool,
+    /// Pipe wake-ups.
+    pub pipe_wake: PipeWake,
+    /// `scale_load_down` never yields less than 2 for a non-zero weight.
+    pub scale_load_floor: bool,
+    /// The preemption model can be chosen at boot.
+    pub preempt_dynamic: bool,
+    /// Name and one-line description of each applied change after the base, for `kernel show`.
+    #[serde(skip)]
+    pub applied: Vec<&'static str>,
+}
+
+impl Rules {
+    /// The rules of 4.19, from which the changes start.
+    pub fn v4_19() -> Rules {
+        Rules {
+            features: Features::v4_19(),
+            tunables_in: TunablesIn::ProcSys,
+            nr_latency: NrLatency::Tracks,
+            idle_min_granularity: false,
+            slice_capped_by_latency: false,
+            idle_sleeper_threshold: IdleSleeperThreshold::Latency,
+            long_sleeper: false,
+            buddy_clear: BuddyClear::OnPick,
+            idle_entities: IdleEntities::Policy,
+            ttwu_queue: TtwuQueueRule::NotSharingLlc,
+            ttwu_runnable_checks_running: true,
+            exec_start_zeroed_at_enqueue: false,
+            pipe_wake: PipeWake::All,
+            scale_load_floor: false,
+            preempt_dynamic: false,
+            applied: Vec::new(),
+        }
+    }
+}

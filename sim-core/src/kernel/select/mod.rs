@@ -1,0 +1,3 @@
+//! Which CPU a task goes to.
+
+mod interim;

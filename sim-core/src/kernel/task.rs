@@ -1,0 +1,47 @@
+//! The kernel's view of a task.
+
+use super::Policy;
+use crate::cpumask::CpuMask;
+use crate::id::{CpuId, EntityId, GroupId};
+
+/// Where a task stands (`__state` and `on_rq` together).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskState {
+    /// Forked, not yet woken for the first time.
+    New,
+    /// Running or waiting for a CPU.
+    Runnable,
+    /// Blocked.
+    Sleeping,
+    /// Between a wake-up and its enqueueing.
+    Waking,
+    /// Exited.
+    Dead,
+}
+
+/// A task (`struct task_struct`, as far as scheduling goes).
+#[derive(Clone, Debug)]
+pub struct SchedTask {
+    /// State.
+    pub state: TaskState,
+    /// Policy.
+    pub policy: Policy,
+    /// nice −20 … 19.
+    pub nice: i8,
+    /// Its scheduling entity.
+    pub se: EntityId,
+    /// The CPU it runs on or last ran on.
+    pub cpu: CpuId,
+    /// Whether it is some CPU's current task.
+    pub on_cpu: bool,
+    /// CPUs it may use.
+    pub cpus_allowed: CpuMask,
+    /// Its task group.
+    pub group: GroupId,
+    /// Voluntary switches (`nvcsw`).
+    pub nvcsw: u64,
+    /// Involuntary switches (`nivcsw`).
+    pub nivcsw: u64,
+    /// Its CPU was taken from its mask while it ran; it moves at the next switch.
+    pub migrate_pending: bool,
+}

@@ -1,0 +1,68 @@
+//! The machine model: how fast work goes and what things cost. Knows nothing of run queues.
+
+mod costs;
+
+pub use costs::{Cost, Costs, Preset, UnknownCost};
+
+use crate::id::CpuId;
+use crate::time::{Instant, Nanos};
+use serde::Serialize;
+
+/// Full speed: work of 1 ns takes 1 ns.
+pub const CAPACITY_SCALE: u32 = 1024;
+
+/// What takes a CPU's time away from tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NonTaskKind {
+    /// An interrupt handler or a softirq run at its end.
+    Interrupt,
+    /// The hypervisor runs something else.
+    Steal,
+}
+
+/// Something that takes a CPU's time at regular intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Interference {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// What it is.
+    pub kind: NonTaskKind,
+    /// First time.
+    pub start: Instant,
+    /// Interval.
+    pub period: Nanos,
+    /// How long each time.
+    pub time: Nanos,
+}
+
+/// A CPU changes speed at a point in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SpeedChange {
+    /// When.
+    pub at: Instant,
+    /// The CPU.
+    pub cpu: CpuId,
+    /// New speed, in 1024ths of full speed; at least 1.
+    pub speed: u32,
+}
+
+/// A machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineConfig {
+    /// Costs of what kernel and hardware do.
+    pub costs: Costs,
+    /// When the tick grid starts: ticks come at this point plus multiples of the period.
+    pub tick_phase: Nanos,
+    /// Regular takers of CPU time.
+    pub interference: Vec<Interference>,
+    /// Planned changes of speed; all CPUs start at full speed.
+    pub speed_changes: Vec<SpeedChange>,
+}
+
+impl MachineConfig {
+    /// An undisturbed machine with these costs; ticks at multiples of the period.
+    pub fn new(costs: Costs) -> MachineConfig {
+        MachineConfig { costs, tick_phase: Nanos::ZERO, interference: Vec::new(), speed_changes: Vec::new() }
+    }
+}

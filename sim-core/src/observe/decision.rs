@@ -1,0 +1,200 @@
+//! Decisions of the kernel model as data: what was compared, what was chosen, by which rule.
+
+use crate::id::{CpuId, EntityId, TaskId};
+use crate::time::Nanos;
+
+/// Placement of an entity on its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// The entity.
+    pub entity: EntityId,
+    /// The task, unless the entity is a group's.
+    pub task: Option<TaskId>,
+    /// Whether the task is new (`initial`).
+    pub initial: bool,
+    /// The queue's `min_vruntime`.
+    pub min_vruntime: u64,
+    /// vruntime it came with.
+    pub before: u64,
+    /// The floor (or debit) it is compared with.
+    pub base: u64,
+    /// vruntime it leaves with, unless a hook changes it.
+    pub after: u64,
+}
+
+/// Why a wake-up preempts or does not (rows of core.md §7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreemptRule {
+    /// The CPU ran its idle task.
+    CurrIdleTask,
+    /// The wakee is the running task.
+    WakeeIsCurr,
+    /// Current is to be rescheduled already.
+    AlreadyResched,
+    /// Current is SCHED_IDLE and the wakee is not.
+    CurrPolicyIdle,
+    /// The wakee is SCHED_BATCH or SCHED_IDLE.
+    WakeePolicy,
+    /// `WAKEUP_PREEMPTION` is off.
+    FeatureOff,
+    /// The entity on current's side is idle and the wakee's is not.
+    IdleEntity,
+    /// Only the wakee's side is idle.
+    WakeeEntityIdle,
+    /// Compared by vruntime and wakeup granularity.
+    Granularity,
+}
+
+/// Should a woken task preempt the running one?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WakeupPreempt {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// The running task; none is the idle task.
+    pub curr: Option<TaskId>,
+    /// The woken task.
+    pub wakee: TaskId,
+    /// How far the wakee's side lies behind, in virtual ns. Zero unless compared.
+    pub lead: i64,
+    /// Wakeup granularity in the wakee's units, ns. Zero unless compared.
+    pub granularity: u64,
+    /// The rule that decided.
+    pub rule: PreemptRule,
+    /// Whether current is to be rescheduled, unless a hook changes it.
+    pub preempt: bool,
+}
+
+/// Why a tick asks for a reschedule or does not (core.md §6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TickRule {
+    /// Ran longer than its slice.
+    SliceUsed,
+    /// Ran less than the minimum granularity.
+    BelowMinGranularity,
+    /// Not ahead of the leftmost entity.
+    NotAhead,
+    /// Ahead of the leftmost by more than a slice.
+    AheadByMoreThanSlice,
+    /// Ahead, but by less than a slice.
+    WithinSlice,
+}
+
+/// Should the tick take the CPU from the running entity?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TickPreempt {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// The running entity at the level checked.
+    pub entity: EntityId,
+    /// The running task.
+    pub curr: TaskId,
+    /// How long the entity has run since it was set as current.
+    pub ran: Nanos,
+    /// Its slice.
+    pub slice: Nanos,
+    /// How far it is ahead of the leftmost, in virtual ns. Zero when not compared.
+    pub lead: i64,
+    /// The rule that decided.
+    pub rule: TickRule,
+    /// Whether it is to be rescheduled, unless a hook changes it.
+    pub preempt: bool,
+}
+
+/// Why an entity was picked (core.md §8.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PickRule {
+    /// Smallest vruntime.
+    Leftmost,
+    /// Current, which is still before the leftmost.
+    Current,
+    /// The runner-up: the fairest choice yielded.
+    Skip,
+    /// The next buddy, within a granularity of the fairest choice.
+    NextBuddy,
+    /// The last buddy, within a granularity of the fairest choice.
+    LastBuddy,
+}
+
+/// The choice of an entity at one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pick {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// The running entity, if it competes.
+    pub curr: Option<EntityId>,
+    /// The fairest choice.
+    pub left: EntityId,
+    /// The choice, unless a hook changes it.
+    pub chosen: EntityId,
+    /// The rule that decided.
+    pub rule: PickRule,
+}
+
+/// Why a task goes to a CPU: the interim rule, until scheduling domains are modelled (D-001).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelectRule {
+    /// The only CPU allowed.
+    OnlyAllowed,
+    /// Interim: its previous CPU is idle.
+    InterimPrevIdle,
+    /// Interim: lowest-numbered idle CPU.
+    InterimIdle,
+    /// Interim: least loaded CPU.
+    InterimLeastLoaded,
+}
+
+/// The CPU for a waking, new or displaced task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Select {
+    /// The task.
+    pub task: TaskId,
+    /// The CPU it comes from.
+    pub prev: CpuId,
+    /// The choice, unless a hook changes it.
+    pub chosen: CpuId,
+    /// The rule that decided.
+    pub rule: SelectRule,
+}
+
+/// Which pass moved a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BalanceRule {
+    /// Interim: a CPU about to idle takes a waiting task from the busiest.
+    InterimNewIdle,
+    /// Interim: periodic even-out of queue lengths.
+    InterimPeriodic,
+}
+
+/// A task moved between queues by balancing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Balance {
+    /// The task.
+    pub task: TaskId,
+    /// Busy CPU.
+    pub from: CpuId,
+    /// CPU that takes it.
+    pub to: CpuId,
+    /// The pass.
+    pub rule: BalanceRule,
+    /// Whether it is moved, unless a hook changes it.
+    pub pull: bool,
+}
+
+/// One decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// See [`Place`].
+    Place(Place),
+    /// See [`WakeupPreempt`].
+    WakeupPreempt(WakeupPreempt),
+    /// See [`TickPreempt`].
+    TickPreempt(TickPreempt),
+    /// See [`Pick`].
+    Pick(Pick),
+    /// See [`Select`].
+    Select(Select),
+    /// See [`Balance`].
+    Balance(Balance),
+}

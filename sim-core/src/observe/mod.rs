@@ -1,0 +1,161 @@
+//! Observers: they see everything and change nothing.
+
+mod decision;
+
+pub use decision::{
+    Balance, BalanceRule, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule, TickPreempt,
+    TickRule, WakeupPreempt,
+};
+
+use crate::id::{CpuId, TaskId};
+use crate::time::{Instant, Nanos};
+
+/// How a task left the CPU (`prev_state` of `sched_switch`, and which counter it raised).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchKind {
+    /// It blocked: voluntary.
+    Blocked,
+    /// It was preempted: involuntary.
+    Preempted,
+    /// It yielded: counted as involuntary by the kernel.
+    Yielded,
+    /// It exited: voluntary.
+    Exited,
+    /// The idle task left.
+    FromIdle,
+}
+
+/// What happened. Tasks are named by id; names come from the simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A CPU switched; none is the idle task.
+    Switch {
+        /// The CPU.
+        cpu: CpuId,
+        /// Who left.
+        prev: Option<TaskId>,
+        /// How it left.
+        kind: SwitchKind,
+        /// Who came.
+        next: Option<TaskId>,
+    },
+    /// A wake-up began (`sched_waking`).
+    Waking {
+        /// The wakee.
+        task: TaskId,
+        /// The waker's CPU.
+        by: CpuId,
+        /// The task running there, if the wake-up came from a task.
+        waker: Option<TaskId>,
+    },
+    /// A woken task was enqueued (`sched_wakeup`, `sched_wakeup_new`).
+    Wakeup {
+        /// The wakee.
+        task: TaskId,
+        /// The CPU it was enqueued on.
+        cpu: CpuId,
+        /// Whether the task is new.
+        new: bool,
+        /// The task running there; none is the idle task.
+        curr: Option<TaskId>,
+        /// need_resched of that CPU before the preemption check.
+        resched_before: bool,
+        /// need_resched of that CPU after it.
+        resched_after: bool,
+    },
+    /// A task changed CPU (`sched_migrate_task`).
+    Migrate {
+        /// The task.
+        task: TaskId,
+        /// From.
+        from: CpuId,
+        /// To.
+        to: CpuId,
+    },
+    /// Run time was charged to a task (`sched_stat_runtime`).
+    StatRuntime {
+        /// The task.
+        task: TaskId,
+        /// How much.
+        runtime: Nanos,
+        /// Its vruntime after the charge.
+        vruntime: u64,
+    },
+    /// A tick asked for a reschedule of the running task.
+    TickPreempt {
+        /// The CPU.
+        cpu: CpuId,
+        /// The running task.
+        task: TaskId,
+    },
+    /// A task was created.
+    Fork {
+        /// The parent; none for a task of the scenario.
+        parent: Option<TaskId>,
+        /// The child.
+        child: TaskId,
+    },
+    /// A task replaced its program.
+    Exec {
+        /// The task.
+        task: TaskId,
+    },
+    /// A task ended.
+    Exit {
+        /// The task.
+        task: TaskId,
+    },
+    /// A task finished units of work.
+    Count {
+        /// The task.
+        task: TaskId,
+        /// How many.
+        units: u64,
+    },
+    /// A CPU's time went to something other than a task.
+    NonTask {
+        /// The CPU.
+        cpu: CpuId,
+        /// How much.
+        time: Nanos,
+    },
+}
+
+/// Listens to a run.
+pub trait Observer {
+    /// Whether decisions are wanted; when false they are not even put together.
+    const DECISIONS: bool = false;
+
+    /// An event. Times never go back.
+    fn event(&mut self, at: Instant, event: &Event);
+
+    /// A decision of the kernel model.
+    fn decision(&mut self, _at: Instant, _decision: &Decision) {}
+}
+
+/// Nobody listens.
+impl Observer for () {
+    fn event(&mut self, _at: Instant, _event: &Event) {}
+}
+
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const DECISIONS: bool = A::DECISIONS || B::DECISIONS;
+    fn event(&mut self, at: Instant, event: &Event) {
+        self.0.event(at, event);
+        self.1.event(at, event);
+    }
+    fn decision(&mut self, at: Instant, decision: &Decision) {
+        self.0.decision(at, decision);
+        self.1.decision(at, decision);
+    }
+}
+
+impl<O: Observer> Observer for &mut O {
+    const DECISIONS: bool = O::DECISIONS;
+    fn event(&mut self, at: Instant, event: &Event) {
+        (**self).event(at, event);
+    }
+    fn decision(&mut self, at: Instant, decision: &Decision) {
+        (**self).decision(at, decision);
+    }
+}
