@@ -1,1 +1,5 @@
-//! Placeholder while the workspace is laid out.
+//! Comparison of the simulator with real kernels: readers of captures, and the measures taken alike of both sides.
+
+pub mod capture;
+pub mod delays;
+pub mod measure;
