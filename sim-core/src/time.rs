@@ -174,7 +174,7 @@ impl FromStr for Nanos {
         if !frac.is_empty() {
             let num: u128 = frac.parse().map_err(|_| too_long())?;
             let den = 10u128.pow(frac.len() as u32);
-            if (num * scale) % den != 0 {
+            if !(num * scale).is_multiple_of(den) {
                 return Err(ParseNanosError::TooFine(text.to_owned()));
             }
             ns += num * scale / den;

@@ -3,3 +3,4 @@
 pub mod capture;
 pub mod delays;
 pub mod measure;
+pub mod simulate;

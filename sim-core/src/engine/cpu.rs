@@ -48,10 +48,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let c = &mut self.cpus[cpu.index()];
         let done = self.now.saturating_since(c.progress_from);
         c.progress_from = c.progress_from.max(self.now);
-        if let Some(curr) = self.kernel.rq(cpu).curr {
-            if let Burst::Work(left) = &mut self.tasks[curr.index()].burst {
-                *left = left.saturating_sub(done.0 * u64::from(c.speed));
-            }
+        if let Some(curr) = self.kernel.rq(cpu).curr
+            && let Burst::Work(left) = &mut self.tasks[curr.index()].burst
+        {
+            *left = left.saturating_sub(done.0 * u64::from(c.speed));
         }
     }
 

@@ -90,6 +90,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.cpus[cpu.index()].resched_generation != generation {
             return;
         }
+        if self.defer_in_irq(cpu, Happening::Resched { cpu, generation }) {
+            return;
+        }
         self.active = Some(cpu);
         self.cpus[cpu.index()].resched_armed = false;
         if self.kernel.rq(cpu).need_resched {

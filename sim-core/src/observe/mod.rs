@@ -1,11 +1,15 @@
 //! Observers: they see everything and change nothing.
 
 mod decision;
+mod digest;
+mod metrics;
 
 pub use decision::{
     Balance, BalanceRule, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule, TickPreempt,
     TickRule, WakeupPreempt,
 };
+pub use digest::Digest;
+pub use metrics::{Latencies, Metrics, TaskMetrics};
 
 use crate::id::{CpuId, TaskId};
 use crate::time::{Instant, Nanos};

@@ -43,10 +43,11 @@ impl<H: Hooks> Kernel<H> {
         for i in (0..self.rqs.len()).filter(|i| *i != to.index()) {
             let from = CpuId::new(i);
             let nr = self.rqs[i].nr_running;
-            if nr >= at_least && best.is_none_or(|(most, _, _)| nr > most) {
-                if let Some(task) = self.waiting_task_for(from, to) {
-                    best = Some((nr, from, task));
-                }
+            if nr >= at_least
+                && best.is_none_or(|(most, _, _)| nr > most)
+                && let Some(task) = self.waiting_task_for(from, to)
+            {
+                best = Some((nr, from, task));
             }
         }
         let Some((_, from, task)) = best else { return false };

@@ -27,12 +27,11 @@ impl<H: Hooks> Kernel<H> {
         };
         let mut chosen = left;
         let mut rule = if Some(left) == curr { PickRule::Current } else { PickRule::Leftmost };
-        if self.cfs_rqs[q.index()].skip == Some(left) {
-            if let Some(second) = self.runner_up(q, left, curr) {
-                if !self.wakeup_preempt_entity(second, left).exceeds() {
-                    (chosen, rule) = (second, PickRule::Skip);
-                }
-            }
+        if self.cfs_rqs[q.index()].skip == Some(left)
+            && let Some(second) = self.runner_up(q, left, curr)
+            && !self.wakeup_preempt_entity(second, left).exceeds()
+        {
+            (chosen, rule) = (second, PickRule::Skip);
         }
         let (next, last) = (self.cfs_rqs[q.index()].next, self.cfs_rqs[q.index()].last);
         if let Some(n) = next.filter(|n| !self.wakeup_preempt_entity(*n, left).exceeds()) {

@@ -1,0 +1,227 @@
+//! What a run did, per task and in total, after a warm-up.
+
+use super::{Event, Observer, SwitchKind};
+use crate::id::TaskId;
+use crate::time::{Instant, Nanos};
+use hdrhistogram::Histogram;
+
+/// Significant digits kept by latency histograms: values are exact to 0.1 %.
+const DIGITS: u8 = 3;
+
+/// A distribution of latencies.
+#[derive(Clone, Debug)]
+pub struct Latencies(Histogram<u64>);
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        Latencies(Histogram::new(DIGITS).expect("three digits are within the histogram's range"))
+    }
+}
+
+impl Latencies {
+    fn record(&mut self, time: Nanos) {
+        self.0.saturating_record(time.0);
+    }
+    /// How many were recorded.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+    /// The value below which the fraction `q` of all lies (0 … 1), to 0.1 %. Zero when empty.
+    pub fn quantile(&self, q: f64) -> Nanos {
+        Nanos(self.0.value_at_quantile(q).min(self.0.max()))
+    }
+    /// The longest, to 0.1 %.
+    pub fn max(&self) -> Nanos {
+        Nanos(self.0.max())
+    }
+    /// The mean. Zero when empty.
+    pub fn mean(&self) -> Nanos {
+        Nanos(self.0.mean().round() as u64)
+    }
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Latencies) {
+        self.0.add(&other.0).expect("histograms that resize themselves take any value");
+    }
+}
+
+/// Figures of one task, or of all together.
+#[derive(Clone, Debug, Default)]
+pub struct TaskMetrics {
+    /// CPU time.
+    pub cpu_time: Nanos,
+    /// Run-queue latency after a wake-up (or the start of a new task).
+    pub latency_after_wakeup: Latencies,
+    /// Run-queue latency after a preemption or a yield.
+    pub latency_after_preemption: Latencies,
+    /// Turns on the CPU; a re-pick of the same task is the same turn.
+    pub turns: u64,
+    /// Summed length of the turns that ended.
+    pub turn_time: Nanos,
+    /// The longest turn.
+    pub turn_max: Nanos,
+    /// Voluntary switches.
+    pub voluntary: u64,
+    /// Involuntary switches.
+    pub involuntary: u64,
+    /// Wake-ups of the task.
+    pub wakeups: u64,
+    /// Wake-ups of the task that made the running task be rescheduled.
+    pub wakeup_preemptions: u64,
+    /// Wake-ups of the task onto a CPU that was busy.
+    pub wakeups_on_busy: u64,
+    /// Times a tick made the task be rescheduled.
+    pub tick_preemptions: u64,
+    /// Changes of CPU.
+    pub migrations: u64,
+    /// Units of work counted.
+    pub work: u64,
+}
+
+impl TaskMetrics {
+    fn merge(&mut self, o: &TaskMetrics) {
+        self.cpu_time += o.cpu_time;
+        self.latency_after_wakeup.merge(&o.latency_after_wakeup);
+        self.latency_after_preemption.merge(&o.latency_after_preemption);
+        self.turns += o.turns;
+        self.turn_time += o.turn_time;
+        self.turn_max = self.turn_max.max(o.turn_max);
+        self.voluntary += o.voluntary;
+        self.involuntary += o.involuntary;
+        self.wakeups += o.wakeups;
+        self.wakeup_preemptions += o.wakeup_preemptions;
+        self.wakeups_on_busy += o.wakeups_on_busy;
+        self.tick_preemptions += o.tick_preemptions;
+        self.migrations += o.migrations;
+        self.work += o.work;
+    }
+
+    /// Mean length of a turn; zero when none ended.
+    pub fn turn_mean(&self) -> Nanos {
+        Nanos(self.turn_time.0.checked_div(self.turns).unwrap_or(0))
+    }
+}
+
+/// Where a task stands between events.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Off,
+    Woken(Instant),
+    Preempted(Instant),
+    On(Instant),
+}
+
+/// Collects [`TaskMetrics`] from the end of a warm-up on. Latencies and turns count when they end after it.
+#[derive(Debug)]
+pub struct Metrics {
+    warmup: Instant,
+    tasks: Vec<TaskMetrics>,
+    phases: Vec<Phase>,
+    /// Switches of any CPU, to and from idle included (`ctxt`).
+    context_switches: u64,
+    nontask: Nanos,
+}
+
+impl Metrics {
+    /// Starts counting at `warmup`.
+    pub fn new(warmup: Nanos) -> Metrics {
+        Metrics {
+            warmup: Instant(warmup.0),
+            tasks: Vec::new(),
+            phases: Vec::new(),
+            context_switches: 0,
+            nontask: Nanos::ZERO,
+        }
+    }
+
+    /// Figures of a task.
+    pub fn task(&self, task: TaskId) -> &TaskMetrics {
+        &self.tasks[task.index()]
+    }
+    /// Figures of all tasks, by [`TaskId`].
+    pub fn tasks(&self) -> &[TaskMetrics] {
+        &self.tasks
+    }
+    /// The sum over some tasks.
+    pub fn sum<'a>(tasks: impl Iterator<Item = &'a TaskMetrics>) -> TaskMetrics {
+        let mut all = TaskMetrics::default();
+        tasks.for_each(|t| all.merge(t));
+        all
+    }
+    /// Switches of all CPUs, to and from idle included (`ctxt` of `/proc/stat`).
+    pub fn context_switches(&self) -> u64 {
+        self.context_switches
+    }
+    /// CPU time taken by interrupts and the hypervisor.
+    pub fn nontask(&self) -> Nanos {
+        self.nontask
+    }
+
+    fn leave(&mut self, at: Instant, task: TaskId, kind: SwitchKind) {
+        let counts = at >= self.warmup;
+        let t = &mut self.tasks[task.index()];
+        let phase = &mut self.phases[task.index()];
+        if let (Phase::On(since), true) = (*phase, counts) {
+            let turn = at - since;
+            t.turns += 1;
+            t.turn_time += turn;
+            t.turn_max = t.turn_max.max(turn);
+        }
+        let voluntary = matches!(kind, SwitchKind::Blocked | SwitchKind::Exited);
+        *phase = if voluntary { Phase::Off } else { Phase::Preempted(at) };
+        t.voluntary += u64::from(voluntary && counts);
+        t.involuntary += u64::from(!voluntary && counts);
+    }
+
+    fn come(&mut self, at: Instant, task: TaskId) {
+        let counts = at >= self.warmup;
+        let t = &mut self.tasks[task.index()];
+        match std::mem::replace(&mut self.phases[task.index()], Phase::On(at)) {
+            Phase::Woken(since) if counts => t.latency_after_wakeup.record(at - since),
+            Phase::Preempted(since) if counts => t.latency_after_preemption.record(at - since),
+            _ => {}
+        }
+    }
+
+    fn woken(&mut self, at: Instant, task: TaskId, curr: Option<TaskId>, preempts: bool) {
+        if !matches!(self.phases[task.index()], Phase::On(_)) {
+            self.phases[task.index()] = Phase::Woken(at);
+        }
+        if at >= self.warmup {
+            let t = &mut self.tasks[task.index()];
+            t.wakeups += 1;
+            t.wakeups_on_busy += u64::from(curr.is_some());
+            t.wakeup_preemptions += u64::from(curr.is_some() && preempts);
+        }
+    }
+}
+
+impl Observer for Metrics {
+    fn event(&mut self, at: Instant, event: &Event) {
+        let counts = at >= self.warmup;
+        match *event {
+            Event::Fork { .. } => {
+                self.tasks.push(TaskMetrics::default());
+                self.phases.push(Phase::Off);
+            }
+            Event::Switch { prev, kind, next, .. } => {
+                self.context_switches += u64::from(counts);
+                prev.into_iter().for_each(|p| self.leave(at, p, kind));
+                next.into_iter().for_each(|n| self.come(at, n));
+            }
+            Event::Wakeup { task, curr, resched_before, resched_after, .. } => {
+                self.woken(at, task, curr, resched_after && !resched_before);
+            }
+            _ if !counts => {}
+            Event::StatRuntime { task, runtime, .. } => {
+                // The part before the end of the warm-up does not count.
+                let since_warmup = at.saturating_since(self.warmup);
+                self.tasks[task.index()].cpu_time += runtime.min(since_warmup);
+            }
+            Event::TickPreempt { task, .. } => self.tasks[task.index()].tick_preemptions += 1,
+            Event::Migrate { task, .. } => self.tasks[task.index()].migrations += 1,
+            Event::Count { task, units } => self.tasks[task.index()].work += units,
+            Event::NonTask { time, .. } => self.nontask += time,
+            Event::Waking { .. } | Event::Exec { .. } | Event::Exit { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Kernel threads: they wake when the trace says, since timers outside the workload wake them, and run for the capture
+//! machine's constant time.
+
+use crate::capture::{Capture, clock::TICK_NS, trace::TraceKind};
+use sim_core::kernel::Policy;
+use sim_core::program::{Action, Program, TaskSpec};
+use sim_core::{GroupId, Instant};
+use std::collections::BTreeMap;
+
+/// A softirq runs at the end of its tick's interrupt: a wake-up this close after a tick is part of it.
+const SOFTIRQ_NS: u64 = 10_000;
+
+/// The background tasks of a capture. `to_sim` turns a trace stamp into simulated time.
+pub(super) fn background(capture: &Capture, to_sim: impl Fn(u64) -> Option<Instant>) -> Vec<TaskSpec> {
+    let mut wakes: BTreeMap<u32, (String, Vec<Instant>)> = BTreeMap::new();
+    for event in &capture.trace.events {
+        let TraceKind::Wakeup { task, .. } = event.kind else { continue };
+        let name = capture.trace.name(task);
+        let measured = capture.result.tasks.iter().any(|t| t.pid == name.pid);
+        if measured || name.comm == "wl" || name.pid == 0 {
+            continue;
+        }
+        let since_tick = capture.clock.since_tick(event.at_ns);
+        // Right after its tick, whatever the path's length was in the trace.
+        let at = since_tick
+            .filter(|ns| *ns < SOFTIRQ_NS.min(TICK_NS))
+            .map_or(event.at_ns, |ns| event.at_ns - ns + 1);
+        if let Some(at) = to_sim(at) {
+            wakes.entry(name.pid).or_insert_with(|| (name.comm.clone(), Vec::new())).1.push(at);
+        }
+    }
+    wakes.into_values().map(|(name, times)| kernel_thread(name, times)).collect()
+}
+
+fn kernel_thread(name: String, times: Vec<Instant>) -> TaskSpec {
+    let start = times.first().copied().unwrap_or(Instant::NEVER);
+    let mut rest = times.into_iter().skip(1);
+    let program: Box<dyn Program> = Box::new(move |_: &_| {
+        rest.next().map_or(Action::SleepUntil(Instant(u64::MAX / 2)), Action::SleepUntil)
+    });
+    let path = format!("kernel/{name}");
+    TaskSpec {
+        name,
+        path,
+        start,
+        nice: 0,
+        policy: Policy::Normal,
+        affinity: None,
+        group: GroupId::ROOT,
+        program,
+    }
+}

@@ -1,0 +1,44 @@
+//! The lab's driver: it forks the tasks of the spec, sleeps while they wait for T0, and waits for their ends.
+
+use super::program::{LabTask, Shared};
+use crate::capture::spec::Spec;
+use sim_core::kernel::Policy;
+use sim_core::program::{Action, ChildSpec, Program};
+use sim_core::{Instant, Nanos};
+use std::sync::Arc;
+
+/// How long before T0 the driver wakes to switch tracing on (`wl.c`).
+const TRACE_ON: Nanos = Nanos::from_millis(2);
+
+/// What the driver itself spends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DriverCosts {
+    /// A child's set-up before it sleeps until T0.
+    pub(super) child_setup: Nanos,
+    /// The driver's work after each child that ended.
+    pub(super) reap: Nanos,
+}
+
+/// The driver's program.
+pub(super) fn driver(spec: &Spec, shared: &Arc<Shared>, t0: Instant, costs: DriverCosts) -> Box<dyn Program> {
+    let mut actions: Vec<Action> = Vec::new();
+    for (task, random) in spec.tasks.iter().zip(spec.task_streams()) {
+        let mut setup = vec![Action::KernelRun(costs.child_setup)];
+        setup.extend(task.cpus.clone().map(Action::SetAffinity));
+        setup.extend((task.nice != 0).then_some(Action::SetNice(task.nice)));
+        setup.extend((task.policy != Policy::Normal).then_some(Action::SetPolicy(task.policy)));
+        setup.push(Action::SleepUntil(t0 + Nanos(task.start)));
+        let body = Arc::new(task.body.clone());
+        let path = format!("wl/{}", task.name);
+        let program = LabTask::new(shared.clone(), path.clone(), task.name.clone(), random, body, setup);
+        let child = ChildSpec { name: task.name.clone(), path, program: Box::new(program) };
+        actions.push(Action::Fork(Box::new(child)));
+    }
+    actions.push(Action::SleepUntil(t0 - TRACE_ON));
+    for _ in &spec.tasks {
+        actions.push(Action::WaitChild);
+        actions.push(Action::KernelRun(costs.reap));
+    }
+    let mut actions = actions.into_iter();
+    Box::new(move |_: &_| actions.next().unwrap_or(Action::Exit))
+}

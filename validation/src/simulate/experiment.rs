@@ -1,0 +1,240 @@
+//! A capture turned into a run of the simulator.
+
+use super::background::background;
+use super::driver::{DriverCosts, driver};
+use super::machine::{CaptureMachine, UnknownMachine};
+use super::program::{Handle, Shared};
+use super::record::Recorder;
+use crate::capture::spec::{Clock, ObjectKind, Spec, Step};
+use crate::capture::{Capture, UnknownKernel};
+use crate::measure::Timeline;
+use sim_core::kernel::tunables::{Tunable, Tunables};
+use sim_core::kernel::{KernelConfig, Policy, PreemptModel, Profile, UnknownProfile};
+use sim_core::machine::MachineConfig;
+use sim_core::program::{Objects, TaskSpec};
+use sim_core::{GroupId, Instant, Limits, Nanos, SimConfig, SimError, Simulation};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// From the driver's forks to T0 beside the spec's `lead` and 1 ms per task: the driver then waits for its phase, up to
+/// 20 ms (`wl.c`). Its middle.
+const PHASE_WAIT: Nanos = Nanos::from_millis(10);
+/// Simulated time before the driver starts.
+const BEFORE: Nanos = Nanos::from_millis(4);
+/// The run goes on past the trace's end by this, so that late tasks still end.
+const AFTER: Nanos = Nanos::from_secs(2);
+
+/// Why a capture cannot be simulated.
+#[derive(Debug, Error)]
+pub enum Inexpressible {
+    /// Groups are not modelled in experiments yet.
+    #[error("task groups{}: they come with groups by weight and bandwidth", if *.quota { " with a quota" } else { "" })]
+    Groups {
+        /// Whether one has a `cpu.max`.
+        quota: bool,
+    },
+    /// More than one CPU.
+    #[error("{0} CPUs: placement and balancing between CPUs are not modelled yet")]
+    ManyCpus(u32),
+    /// A step the simulator has no action for.
+    #[error("the step '{0}' has no counterpart yet")]
+    Step(&'static str),
+    /// Autogroups are on.
+    #[error("autogroups are on: they come with groups by weight")]
+    Autogroup,
+    /// The kernel is not one of ours.
+    #[error(transparent)]
+    Kernel(#[from] UnknownKernel),
+    /// The profile is not there.
+    #[error(transparent)]
+    Profile(#[from] UnknownProfile),
+    /// The kernel has no calibrated machine.
+    #[error(transparent)]
+    Machine(#[from] UnknownMachine),
+    /// A setting the simulated kernel does not have.
+    #[error("setting {0}")]
+    Setting(String),
+    /// The run was given up.
+    #[error(transparent)]
+    Run(#[from] SimError),
+}
+
+/// A capture's experiment in the simulator.
+pub struct Experiment<'a> {
+    capture: &'a Capture,
+    machine: CaptureMachine,
+    kernel: KernelConfig,
+    t0: Instant,
+}
+
+impl<'a> Experiment<'a> {
+    /// Prepares the experiment, or says what it lacks.
+    ///
+    /// # Errors
+    /// [`Inexpressible`].
+    pub fn new(capture: &'a Capture) -> Result<Experiment<'a>, Inexpressible> {
+        let spec = &capture.spec;
+        if capture.meta.smp != 1 {
+            return Err(Inexpressible::ManyCpus(capture.meta.smp));
+        }
+        if !spec.groups.is_empty() {
+            return Err(Inexpressible::Groups { quota: spec.groups.iter().any(|g| g.max.is_some()) });
+        }
+        if capture.tunables.autogroup {
+            return Err(Inexpressible::Autogroup);
+        }
+        if spec.tasks.iter().any(|t| affects_all(&t.body)) {
+            return Err(Inexpressible::Step("affall"));
+        }
+        let profile = Profile::by_name(capture.meta.profile()?)?;
+        let machine = CaptureMachine::of(profile.name)?;
+        let kernel = kernel(capture, profile)?;
+        Ok(Experiment { capture, machine, kernel, t0: t0(spec) })
+    }
+
+    /// The machine it runs on.
+    pub fn machine(&self) -> &CaptureMachine {
+        &self.machine
+    }
+
+    /// The kernel it runs on.
+    pub fn kernel(&self) -> &KernelConfig {
+        &self.kernel
+    }
+
+    /// Runs it on `machine`, and gives what a trace would show from just before T0.
+    ///
+    /// # Errors
+    /// [`Inexpressible::Run`] when a limit of the simulator is reached.
+    pub fn run(&self, machine: &CaptureMachine) -> Result<Timeline, Inexpressible> {
+        let costs = machine.costs(self.capture.spec.slack);
+        let (objects, handles) = objects(&self.capture.spec);
+        let shared = Arc::new(self.shared(machine, handles));
+        let mut config = MachineConfig::new(costs);
+        let since_tick = self.capture.clock.since_tick(self.capture.clock.t0_ns).unwrap_or(0);
+        let tick = self.kernel.tick_ns();
+        config.tick_phase = Nanos((self.t0.0 + tick - since_tick % tick) % tick);
+        let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
+        let end = self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER;
+        let config = SimConfig {
+            kernel: self.kernel.clone(),
+            machine: config,
+            duration: Some(Nanos(end.0)),
+            limits: Limits::default(),
+        };
+        let recorder = Recorder { from: self.t0 - Nanos::from_millis(1), ..Recorder::default() };
+        let mut sim = Simulation::new(config, objects, recorder);
+        for task in background(self.capture, |stamp| self.to_sim(stamp)) {
+            sim.add_task(task);
+        }
+        let costs = DriverCosts { child_setup: CHILD_SETUP, reap: REAP };
+        sim.add_task(TaskSpec {
+            name: "wl".to_owned(),
+            path: "wl".to_owned(),
+            start: Instant::ZERO + BEFORE,
+            nice: 0,
+            policy: Policy::Normal,
+            affinity: None,
+            group: GroupId::ROOT,
+            program: driver(&self.capture.spec, &shared, self.t0, costs),
+        });
+        sim.run()?;
+        let tasks = sim.tasks().to_vec();
+        // As in a trace, T0 is the first wake-up's stamp: late by the timer path.
+        Ok(sim.observer.timeline(&tasks, self.t0 + Nanos(machine.timer_irq_ns)))
+    }
+
+    /// A trace stamp in simulated time, if it lies after the start of the trace.
+    fn to_sim(&self, stamp: u64) -> Option<Instant> {
+        let from_t0 = stamp as i64 - self.capture.clock.t0_ns as i64;
+        self.t0.0.checked_add_signed(from_t0).map(Instant)
+    }
+
+    fn shared(&self, machine: &CaptureMachine, objects: Vec<Handle>) -> Shared {
+        let spec = &self.capture.spec;
+        Shared {
+            objects,
+            limit: spec.limit.map_or(Instant::NEVER, |ns| self.t0 + Nanos(ns)),
+            run_overshoot: Nanos(machine.run_overshoot_ns),
+            by_loops: spec.clock == Clock::Loops,
+            loops_per_us: self.capture.result.loops_per_us,
+            getppid: GETPPID,
+        }
+    }
+}
+
+/// A child's set-up: about 50 µs by the captures' description.
+const CHILD_SETUP: Nanos = Nanos::from_micros(50);
+/// The driver's turn at a child's end is 10–13 µs, switch and return included.
+const REAP: Nanos = Nanos::from_micros(6);
+/// One `getppid` at one instruction per ns: an assumption.
+const GETPPID: Nanos = Nanos(250);
+
+fn t0(spec: &Spec) -> Instant {
+    let per_task = Nanos::from_millis(spec.tasks.len() as u64);
+    Instant::ZERO + BEFORE + Nanos(spec.lead) + per_task + PHASE_WAIT
+}
+
+fn affects_all(steps: &[Step]) -> bool {
+    steps.iter().any(|s| match s {
+        Step::AffinityAll(_) => true,
+        Step::Loop(_, b) | Step::For(_, b) | Step::Fork(b) | Step::Jobs { body: b, .. } => affects_all(b),
+        _ => false,
+    })
+}
+
+/// Boot values, then the capture's writes in their order, then checked against what was read back.
+fn kernel(capture: &Capture, profile: &'static Profile) -> Result<KernelConfig, Inexpressible> {
+    let setting = |e: String| Inexpressible::Setting(e);
+    let mut k = KernelConfig::new(profile, capture.meta.smp);
+    k.tunables = Tunables::boot(capture.meta.smp);
+    for write in &capture.meta.set {
+        let (name, value) = write.split_once('=').unwrap_or((write, ""));
+        if name == "tunable_scaling" {
+            k.tunables.rewrite_scaling();
+        } else if let (Ok(tunable), Ok(value)) = (name.parse::<Tunable>(), value.parse::<u64>()) {
+            k.tunables.write(&k.rules, tunable, value).map_err(|e| setting(e.to_string()))?;
+        }
+    }
+    for (name, on) in &capture.tunables.features {
+        let word = format!("{}{name}", if *on { "" } else { "NO_" });
+        k.features.write(&word).map_err(|e| setting(e.to_string()))?;
+    }
+    let read = &capture.tunables;
+    let same = read.latency_ns == k.tunables.latency_ns
+        && read.min_granularity_ns == k.tunables.min_granularity_ns
+        && read.wakeup_granularity_ns == k.tunables.wakeup_granularity_ns;
+    if !same {
+        return Err(setting("read back differently from what was written".to_owned()));
+    }
+    k.tunables.child_runs_first = u64::from(read.child_runs_first);
+    k.preempt = match read.preempt.as_deref() {
+        Some("none") => PreemptModel::None,
+        Some("full") => PreemptModel::Full,
+        _ => PreemptModel::Voluntary,
+    };
+    Ok(k)
+}
+
+fn objects(spec: &Spec) -> (Objects, Vec<Handle>) {
+    let mut objects = Objects::default();
+    let handles = spec.objects.iter().enumerate().map(|(i, o)| match o.kind {
+        ObjectKind::Semaphore => Handle::Semaphore(objects.add_semaphore(&o.name, 0)),
+        ObjectKind::Pipe => Handle::Pipe(objects.add_pipe(&o.name, Objects::PIPE_CAPACITY, 0)),
+        ObjectKind::Barrier => {
+            let parties = spec.tasks.iter().find_map(|t| parties(&t.body, i)).unwrap_or(1);
+            Handle::Barrier(objects.add_barrier(&o.name, parties.max(1)))
+        }
+    });
+    let handles = handles.collect();
+    (objects, handles)
+}
+
+/// How many tasks a barrier waits for, as its first use says.
+fn parties(steps: &[Step], object: usize) -> Option<u32> {
+    steps.iter().find_map(|s| match s {
+        Step::Barrier(o, n) if usize::from(o.0) == object => Some(*n),
+        Step::Loop(_, b) | Step::For(_, b) | Step::Fork(b) | Step::Jobs { body: b, .. } => parties(b, object),
+        _ => None,
+    })
+}

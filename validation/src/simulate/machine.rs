@@ -1,0 +1,210 @@
+//! The captured machine: its delays, calibrated on two named captures per kernel and then fixed.
+
+use crate::capture::{Capture, find_captures};
+use crate::delays::{Delay, Path as DelayPath, delays};
+use serde::{Deserialize, Serialize};
+use sim_core::Nanos;
+use sim_core::machine::{Costs, Preset};
+use std::path::Path;
+use thiserror::Error;
+
+/// The captures each kernel's machine is calibrated on: a pipe pair alone, and a sleeper beside a hog.
+const CALIBRATED_ON: [&str; 2] = ["iii-pingpong/KERNEL/pp1_hog0", "ii-sleeper/KERNEL/s1_wg01_mg3"];
+
+/// The table of machines, as the calibration wrote it.
+const MACHINES: &str = include_str!("../../capture-machines.json");
+
+/// Delays of one captured kernel, ns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureMachine {
+    /// The kernel's profile.
+    pub profile: String,
+    /// The captures it was calibrated on.
+    pub calibrated_on: Vec<String>,
+    /// See [`Costs::timer_irq`].
+    pub timer_irq_ns: u64,
+    /// See [`Costs::tick`].
+    pub tick_ns: u64,
+    /// See [`Costs::tick_to_switch`].
+    pub tick_to_switch_ns: u64,
+    /// See [`Costs::irq_exit`].
+    pub irq_exit_ns: u64,
+    /// See [`Costs::wakeup`].
+    pub wakeup_ns: u64,
+    /// See [`Costs::context_switch`].
+    pub context_switch_ns: u64,
+    /// See [`Costs::idle_exit`].
+    pub idle_exit_ns: u64,
+    /// See [`Costs::syscall_exit`].
+    pub syscall_exit_ns: u64,
+    /// See [`Costs::sleep`].
+    pub sleep_ns: u64,
+    /// See [`Costs::pipe`].
+    pub pipe_ns: u64,
+    /// How far a `run` of the driver overshoots.
+    pub run_overshoot_ns: u64,
+    /// See [`Costs::exit`]: from the driver's last look at the clock.
+    pub exit_ns: u64,
+}
+
+impl CaptureMachine {
+    /// The machine of a profile.
+    ///
+    /// # Errors
+    /// When no capture of such a kernel was calibrated.
+    pub fn of(profile: &str) -> Result<CaptureMachine, UnknownMachine> {
+        let all: Vec<CaptureMachine> = serde_json::from_str(MACHINES).unwrap_or_default();
+        all.into_iter()
+            .find(|m| m.profile == profile)
+            .ok_or_else(|| UnknownMachine { profile: profile.to_owned() })
+    }
+
+    /// The engine's costs on this machine, with the tasks' timer slack.
+    pub fn costs(&self, slack_ns: u64) -> Costs {
+        Costs {
+            timer_irq: Nanos(self.timer_irq_ns),
+            tick: Nanos(self.tick_ns),
+            tick_to_switch: Nanos(self.tick_to_switch_ns),
+            irq_exit: Nanos(self.irq_exit_ns),
+            wakeup: Nanos(self.wakeup_ns),
+            context_switch: Nanos(self.context_switch_ns),
+            idle_exit: Nanos(self.idle_exit_ns),
+            syscall_exit: Nanos(self.syscall_exit_ns),
+            sleep: Nanos(self.sleep_ns),
+            pipe: Nanos(self.pipe_ns),
+            futex: Nanos(self.pipe_ns),
+            fork: FORK,
+            fork_child: Nanos::ZERO,
+            exit: Nanos(self.exit_ns),
+            timer_slack: Nanos(slack_ns),
+            ..Costs::preset(Preset::Zero)
+        }
+    }
+
+    /// Every delay moved by `ns`, none below zero: the band of what delays known to ±1 µs allow.
+    #[must_use]
+    pub fn shifted(&self, ns: i64) -> CaptureMachine {
+        let move_by = |x: u64| x.saturating_add_signed(ns);
+        CaptureMachine {
+            timer_irq_ns: move_by(self.timer_irq_ns),
+            tick_to_switch_ns: move_by(self.tick_to_switch_ns),
+            irq_exit_ns: move_by(self.irq_exit_ns),
+            wakeup_ns: move_by(self.wakeup_ns),
+            context_switch_ns: move_by(self.context_switch_ns),
+            idle_exit_ns: move_by(self.idle_exit_ns),
+            sleep_ns: move_by(self.sleep_ns),
+            pipe_ns: move_by(self.pipe_ns),
+            ..self.clone()
+        }
+    }
+}
+
+/// Creating a process of the driver, its memory locked: an assumption, used before T0 and by `fork` and `jobs` steps.
+const FORK: Nanos = Nanos::from_micros(120);
+
+/// A profile without a calibrated machine.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "no capture machine is calibrated for kernel '{profile}': calibrate one with `cfsim validate calibrate`"
+)]
+pub struct UnknownMachine {
+    /// The profile.
+    pub profile: String,
+}
+
+/// Why a machine cannot be calibrated.
+#[derive(Debug, Error)]
+pub enum CalibrationError {
+    /// A capture cannot be read.
+    #[error(transparent)]
+    Capture(#[from] crate::capture::CaptureError),
+    /// A capture calibrated on is missing.
+    #[error("capture {0} is needed and not there")]
+    Missing(String),
+    /// A path does not occur in the captures calibrated on.
+    #[error("the captures {captures} do not show the delay {path}")]
+    Path {
+        /// The captures.
+        captures: String,
+        /// The path.
+        path: String,
+    },
+    /// The kernel is not one of ours.
+    #[error(transparent)]
+    Kernel(#[from] crate::capture::UnknownKernel),
+}
+
+/// The calibrated machines of all kernels found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Calibration(pub Vec<CaptureMachine>);
+
+/// Calibrates every kernel that has the named captures below `root`.
+///
+/// # Errors
+/// [`CalibrationError`].
+pub fn calibrate(root: &Path) -> Result<Calibration, CalibrationError> {
+    let paths = find_captures(root)?;
+    let captures = paths.iter().map(|p| Capture::load(p)).collect::<Result<Vec<_>, _>>()?;
+    let mut machines = Vec::new();
+    for kernel in ["5.10", "6.1"] {
+        let names = CALIBRATED_ON.map(|n| n.replace("KERNEL", kernel));
+        let mut seen = Vec::new();
+        let mut profile = "";
+        for name in &names {
+            let capture = captures.iter().find(|c| c.id.to_string() == *name);
+            let capture = capture.ok_or_else(|| CalibrationError::Missing(name.clone()))?;
+            profile = capture.meta.profile()?;
+            seen.extend(delays(capture));
+        }
+        machines.push(from_delays(profile, &names, &seen)?);
+    }
+    Ok(Calibration(machines))
+}
+
+/// The timer path `w` cannot be told from a trace; 1 µs, the least the captures allow.
+const TIMER_IRQ_NS: i64 = 1_000;
+
+fn from_delays(
+    profile: &str,
+    names: &[String; 2],
+    seen: &[Delay],
+) -> Result<CaptureMachine, CalibrationError> {
+    let mean = |path: DelayPath| -> Result<i64, CalibrationError> {
+        let mut ns: Vec<i64> = seen.iter().filter(|d| d.path == path).map(|d| d.ns).collect();
+        ns.sort_unstable();
+        // The first turns of a pair are cold: the middle nine tenths count.
+        let cut = ns.len() / 20;
+        let kept = &ns[cut..ns.len() - cut];
+        if kept.is_empty() {
+            return Err(CalibrationError::Path { captures: names.join(", "), path: format!("{path:?}") });
+        }
+        Ok(kept.iter().sum::<i64>() / kept.len() as i64)
+    };
+    let wakeup = mean(DelayPath::NextWakeInIrq)?;
+    // From getting the CPU to the first look at the clock: switch and return path.
+    let back = mean(DelayPath::Start)? - TIMER_IRQ_NS;
+    let sleep = TIMER_IRQ_NS - mean(DelayPath::SleepWake)?;
+    let overshoot = mean(DelayPath::RunAndSleep)? - back - sleep;
+    let pipe = mean(DelayPath::PipeTurn)? - back - overshoot;
+    let exit = mean(DelayPath::WakeToBlock)? - wakeup - pipe;
+    let ns = |x: i64| x.max(0) as u64;
+    let tick_to_switch = mean(DelayPath::TickToSwitch)?;
+    Ok(CaptureMachine {
+        profile: profile.to_owned(),
+        calibrated_on: names.to_vec(),
+        timer_irq_ns: ns(TIMER_IRQ_NS),
+        tick_ns: ns(tick_to_switch / 2),
+        tick_to_switch_ns: ns(tick_to_switch),
+        irq_exit_ns: ns(mean(DelayPath::HardIrqWakeToSwitch)? - wakeup),
+        wakeup_ns: ns(wakeup),
+        context_switch_ns: ns(back - exit.max(0)),
+        idle_exit_ns: ns(mean(DelayPath::IdleWakeToSwitch)?),
+        syscall_exit_ns: ns(exit),
+        sleep_ns: ns(sleep),
+        pipe_ns: ns(pipe),
+        run_overshoot_ns: ns(overshoot),
+        exit_ns: ns(mean(DelayPath::Finish)? + TIMER_IRQ_NS),
+    })
+}

@@ -1,0 +1,12 @@
+//! The same experiment in the simulator: a capture's workload, settings, tick phase and background, on a machine with
+//! the captured machine's delays.
+
+mod background;
+mod driver;
+mod experiment;
+mod machine;
+mod program;
+mod record;
+
+pub use experiment::{Experiment, Inexpressible};
+pub use machine::{Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate};
