@@ -76,7 +76,13 @@ impl Objects {
     /// Adds a pipe holding `filled` bytes. A job server is a pipe that holds its tokens, one byte each.
     pub fn add_pipe(&mut self, name: &str, capacity: u64, filled: u64) -> PipeId {
         assert!(filled <= capacity, "pipe {name} holds more than its capacity");
-        let pipe = Pipe { name: name.to_owned(), capacity, filled, readers: Waiters::new(), writers: Waiters::new() };
+        let pipe = Pipe {
+            name: name.to_owned(),
+            capacity,
+            filled,
+            readers: Waiters::new(),
+            writers: Waiters::new(),
+        };
         self.pipes.push(pipe);
         PipeId::new(self.pipes.len() - 1)
     }
