@@ -1,4 +1,8 @@
 //! Scenarios and workload models: what tasks ask for next. Nothing here knows of CPUs' speed or of scheduling rules.
 
 pub mod build;
+pub mod dist;
 pub mod kernel_compile;
+pub mod scenario;
+mod script;
+pub mod units;
