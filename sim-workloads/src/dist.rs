@@ -164,21 +164,21 @@ struct RawDist {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with median and sigma")]
 struct RawLogNormal {
     median: Duration,
     sigma: f64,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with scale and shape")]
 struct RawPareto {
     scale: Duration,
     shape: f64,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with mean and sd")]
 struct RawNormal {
     mean: Duration,
     sd: Duration,

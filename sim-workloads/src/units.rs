@@ -115,7 +115,7 @@ where
     D: Deserializer<'de>,
     T: TryFrom<i64>,
 {
-    d.deserialize_i64(WholeVisitor::<T, MIN, MAX>(PhantomData))
+    d.deserialize_i64(WholeVisitor { min: MIN, max: MAX, number: PhantomData })
 }
 
 /// As [`whole`], for an optional field (with `#[serde(default)]`).
@@ -137,15 +137,24 @@ impl<'de, T: TryFrom<i64>, const MIN: i64, const MAX: i64> Deserialize<'de> for 
     }
 }
 
-struct WholeVisitor<T, const MIN: i64, const MAX: i64>(PhantomData<T>);
+/// Reads a whole number from 0 to `max`.
+pub(crate) fn whole_up_to<'de, D: Deserializer<'de>>(max: u32, d: D) -> Result<u64, D::Error> {
+    d.deserialize_i64(WholeVisitor { min: 0, max: i64::from(max), number: PhantomData })
+}
 
-impl<T: TryFrom<i64>, const MIN: i64, const MAX: i64> Visitor<'_> for WholeVisitor<T, MIN, MAX> {
+struct WholeVisitor<T> {
+    min: i64,
+    max: i64,
+    number: PhantomData<T>,
+}
+
+impl<T: TryFrom<i64>> Visitor<'_> for WholeVisitor<T> {
     type Value = T;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a whole number from {MIN} to {MAX}")
+        write!(f, "a whole number from {} to {}", self.min, self.max)
     }
     fn visit_i64<E: Error>(self, n: i64) -> Result<T, E> {
-        let value = if (MIN..=MAX).contains(&n) { T::try_from(n).ok() } else { None };
+        let value = if (self.min..=self.max).contains(&n) { T::try_from(n).ok() } else { None };
         value.ok_or_else(|| E::invalid_value(Unexpected::Signed(n), &self))
     }
 }

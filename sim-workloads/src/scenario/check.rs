@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most steps in the programs of a scenario, as written.
 pub(super) const MAX_STEPS: usize = 100_000;
 /// The most steps after programs that name objects per instance (`%`) are multiplied by their task's count.
-pub(super) const MAX_EXPANDED_STEPS: usize = 1_000_000;
+pub(super) const MAX_EXPANDED_STEPS: usize = 200_000;
 
 type Path = Vec<Segment>;
 type Result<T> = std::result::Result<T, (Path, Box<Problem>)>;

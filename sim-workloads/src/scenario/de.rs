@@ -36,13 +36,13 @@ impl de::Error for Mistake {
         Mistake::new(ErrorKind::BadValue, message.to_string())
     }
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Mistake {
-        Mistake::new(ErrorKind::WrongType, format!("found {}, expected {expected}", Found(found)))
+        Mistake::new(ErrorKind::WrongType, format!("found {}, expected {}", Found(found), plain(expected)))
     }
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Mistake {
         Mistake::new(ErrorKind::BadValue, format!("found {}, expected {expected}", Found(found)))
     }
     fn invalid_length(len: usize, expected: &dyn Expected) -> Mistake {
-        Mistake::new(ErrorKind::BadValue, format!("found a list of {len}, expected {expected}"))
+        Mistake::new(ErrorKind::BadValue, format!("found a list of {len}, expected {}", plain(expected)))
     }
     fn unknown_variant(name: &str, allowed: &'static [&'static str]) -> Mistake {
         Mistake(Problem::unknown("value", name, allowed))
@@ -55,6 +55,15 @@ impl de::Error for Mistake {
     }
     fn duplicate_field(name: &'static str) -> Mistake {
         Mistake::new(ErrorKind::Inconsistent, format!("the key '{name}' is given twice"))
+    }
+}
+
+/// What was expected, in TOML's words where serde's own types use Rust's.
+fn plain(expected: &dyn Expected) -> String {
+    match expected.to_string().as_str() {
+        "f64" => "a number".to_owned(),
+        "a tuple of size 2" => "a list of 2 values".to_owned(),
+        text => text.to_owned(),
     }
 }
 

@@ -103,6 +103,9 @@ pub(super) struct Source {
     pub(super) overrides: Vec<(String, String)>,
 }
 
+/// Most names an error lists.
+const LISTED: usize = 40;
+
 /// Longest part of a line that an error carries, in bytes.
 const EXCERPT: usize = 200;
 
@@ -161,8 +164,14 @@ impl Problem {
 
     /// A name that is none of `allowed`, with the nearest one as a suggestion.
     pub(super) fn unknown(what: &str, found: &str, allowed: &[&str]) -> Box<Problem> {
-        let list = if allowed.is_empty() { "none is allowed here".to_owned() } else { allowed.join(", ") };
-        let message = format!("unknown {what} '{}': allowed are {list}", cut(found, 80));
+        let list = match allowed {
+            [] => "there is none".to_owned(),
+            names if names.len() > LISTED => {
+                format!("allowed are {} and {} more", names[..LISTED].join(", "), names.len() - LISTED)
+            }
+            names => format!("allowed are {}", names.join(", ")),
+        };
+        let message = format!("unknown {what} '{}': {list}", cut(found, 80));
         let mut problem = Problem::new(ErrorKind::UnknownName, message);
         problem.help = nearest(found, allowed).map(|name| format!("did you mean '{name}'?"));
         problem
@@ -187,5 +196,5 @@ fn nearest<'a>(found: &str, allowed: &[&'a str]) -> Option<&'a str> {
     }
     let distance = |name: &str| strsim::damerau_levenshtein(found, name);
     let (d, name) = allowed.iter().map(|name| (distance(name), *name)).min()?;
-    (d <= (name.len() / 3).max(1)).then_some(name)
+    (d <= (name.len() / 3).max(1) && d < name.len()).then_some(name)
 }

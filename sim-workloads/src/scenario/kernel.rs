@@ -1,7 +1,7 @@
 //! The `[kernel]` table: which kernel is imitated and how it is tuned.
 
-use crate::units::{Duration, Name, Whole};
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use crate::units::{Duration, Name, Whole, whole_up_to};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use sim_core::Nanos;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct KernelSpec {
     /// Scheduler features as written to the kernel's `features` file: `NAME` sets, `NO_NAME` clears.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
-    /// Tunables by the kernel's names, in the order the profile sees them written: by name.
+    /// Tunables by the kernel's names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tunables: BTreeMap<String, TunableValue>,
 }
@@ -59,7 +59,7 @@ pub enum TunableValue {
 pub enum TunableKind {
     /// A duration of at most 2³² − 1 ns, which is what the kernel stores.
     Duration,
-    /// A whole number up to this.
+    /// A whole number from 0 to this.
     Number(u32),
 }
 
@@ -112,20 +112,7 @@ impl<'de> Visitor<'de> for KernelVisitor {
                 Key::SkewTick => spec.skew_tick = Some(map.next_value()?),
                 Key::Features => spec.features = map.next_value::<Features>()?.0,
                 Key::Tunable(name, kind) => {
-                    let value = match kind {
-                        TunableKind::Duration => {
-                            TunableValue::Duration(map.next_value::<TunableDuration>()?.0)
-                        }
-                        TunableKind::Number(max) => {
-                            let value = map.next_value::<Whole<u64, 0, { u32::MAX as i64 }>>()?.0;
-                            if value > u64::from(max) {
-                                let message = format!("{name} is {value}: allowed is 0 to {max}");
-                                return Err(A::Error::custom(message));
-                            }
-                            TunableValue::Number(value)
-                        }
-                    };
-                    spec.tunables.insert(name.to_owned(), value);
+                    spec.tunables.insert(name.to_owned(), map.next_value_seed(kind)?);
                 }
             }
         }
@@ -169,16 +156,20 @@ impl<'de> Deserialize<'de> for Key {
     }
 }
 
-/// A duration the kernel can store in 32 bits.
-struct TunableDuration(Nanos);
-
-impl<'de> Deserialize<'de> for TunableDuration {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<TunableDuration, D::Error> {
-        let Duration(value) = Duration::deserialize(d)?;
-        if value.0 > u64::from(u32::MAX) {
-            return Err(D::Error::custom(format!("{value} is too long for a tunable: at most 4294967295ns")));
+impl<'de> DeserializeSeed<'de> for TunableKind {
+    type Value = TunableValue;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<TunableValue, D::Error> {
+        match self {
+            TunableKind::Duration => {
+                let Duration(value) = Duration::deserialize(d)?;
+                if value.0 > u64::from(u32::MAX) {
+                    let message = format!("{value} is too long for a tunable: at most 4294967295ns");
+                    return Err(D::Error::custom(message));
+                }
+                Ok(TunableValue::Duration(value))
+            }
+            TunableKind::Number(max) => whole_up_to(max, d).map(TunableValue::Number),
         }
-        Ok(TunableDuration(value))
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 /// The machine. What is not given takes the program's default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct MachineSpec {
     /// Number of logical CPUs.
     #[serde(
@@ -24,7 +24,7 @@ pub struct MachineSpec {
 
 /// How long a run is, and what of it counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct RunSpec {
     /// Simulated time after which the run stops. Without it, the run ends when every task has ended.
     #[serde(

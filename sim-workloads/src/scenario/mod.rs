@@ -59,7 +59,7 @@ pub struct Scenario {
 
 /// The `[workload.*]` tables: models that make their own tasks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of workloads")]
 pub struct Workloads {
     /// `[workload.kernel_compile]`
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ impl Workloads {
 struct ScenarioFile {
     #[serde(default)]
     name: String,
-    #[serde(default = "default_seed")]
+    #[serde(default = "default_seed", deserialize_with = "crate::units::whole::<_, _, 0, { i64::MAX }>")]
     seed: u64,
     #[serde(default)]
     kernel: KernelSpec,

@@ -79,7 +79,7 @@ impl ObjectSpecs {
 
 /// A pipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct PipeSpec {
     /// Most bytes buffered; Linux's default is 64 KiB.
     #[serde(default = "default_capacity", rename(serialize = "capacity_bytes"))]
@@ -92,7 +92,7 @@ fn default_capacity() -> Bytes {
 
 /// A counting semaphore.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct SemaphoreSpec {
     /// Its value at the start.
     #[serde(default, deserialize_with = "whole::<_, _, 0, 1_000_000_000>")]
@@ -101,12 +101,12 @@ pub struct SemaphoreSpec {
 
 /// A mutex.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct MutexSpec {}
 
 /// A barrier.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct BarrierSpec {
     /// How many tasks it waits for.
     #[serde(deserialize_with = "whole::<_, _, 1, 100_000>")]
@@ -115,7 +115,7 @@ pub struct BarrierSpec {
 
 /// A job server as `make -j` uses it: a pipe that holds one byte per token.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct JobServerSpec {
     /// Tokens at the start.
     #[serde(deserialize_with = "whole::<_, _, 1, 100_000>")]

@@ -20,7 +20,7 @@ pub(super) fn apply(root: &mut Node, index: usize, key: &str, value: &str) -> Re
     let named = segments.len() > 1 && NAMED.contains(&segments[0]);
     let mut node = root;
     for (depth, segment) in segments.iter().enumerate() {
-        let invent = !(named && depth <= 1);
+        let invent = !(named && depth == 1);
         node = step(node, segment, &segments[..depth], invent, origin).map_err(|p| p.at(origin))?;
     }
     *node = Node { origin, value: Value::Raw(value.to_owned()) };

@@ -14,7 +14,7 @@ pub(super) const MAX_TASKS: i64 = 100_000;
 
 /// Tasks that run the same program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct TaskDef {
     /// Name of the table, shown in reports.
     #[serde(skip_deserializing)]
