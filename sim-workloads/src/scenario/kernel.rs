@@ -43,12 +43,11 @@ pub enum Preempt {
     Full,
 }
 
-/// The value of a tunable.
+/// The value of a tunable. Written as a plain number: the kernel's names tell which are nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(untagged)]
 pub enum TunableValue {
     /// A duration.
-    #[serde(rename = "duration_ns")]
     Duration(Nanos),
     /// A plain number.
     Number(u64),

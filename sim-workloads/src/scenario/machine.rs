@@ -2,7 +2,7 @@
 
 use crate::units::{Duration, optional_duration, optional_whole};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sim_core::Nanos;
 use sim_core::cpumask::MAX_CPUS;
 use std::collections::BTreeMap;
@@ -50,9 +50,13 @@ pub struct CostsSpec {
     /// Name of a set of costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<CostPreset>,
-    /// Single costs by name, in nanoseconds.
-    #[serde(flatten)]
+    /// Single costs by name; `NAME_ns` when written.
+    #[serde(flatten, serialize_with = "named_ns")]
     pub costs: BTreeMap<String, Nanos>,
+}
+
+fn named_ns<S: Serializer>(costs: &BTreeMap<String, Nanos>, s: S) -> Result<S::Ok, S::Error> {
+    s.collect_map(costs.iter().map(|(name, cost)| (format!("{name}_ns"), cost.0)))
 }
 
 /// Named sets of costs.

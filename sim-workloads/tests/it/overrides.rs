@@ -29,6 +29,7 @@ fn replace_and_create() {
         ("kernel.skew_tick", "true"),
         ("machine.cpus", "4"),
         ("costs.preset", "zero"),
+        ("costs.wakeup", "2us"),
         ("task.hog.nice", "5"),
         ("task.hog.policy", "batch"),
         ("task.hog.nice", "-5"),
@@ -45,6 +46,11 @@ fn replace_and_create() {
     assert_eq!(scenario.kernel.skew_tick, Some(true));
     assert_eq!(scenario.machine.cpus, Some(4));
     assert_eq!(scenario.tasks[0].nice, -5, "the last one wins");
+    let json = serde_json::to_string(&(&scenario.kernel.tunables, &scenario.costs)).unwrap();
+    assert_eq!(
+        json,
+        r#"[{"sched_nr_migrate":8,"sched_wakeup_granularity_ns":15000000},{"preset":"zero","wakeup_ns":2000}]"#
+    );
     let json = serde_json::to_string(&scenario.tasks[0]).unwrap();
     assert_eq!(
         json,
