@@ -1,1 +1,8 @@
-//! Placeholder while the workspace is laid out.
+//! Scenarios and workload models: what tasks ask for next. Nothing here knows of CPUs' speed or of scheduling rules.
+
+pub mod build;
+pub mod dist;
+pub mod kernel_compile;
+pub mod scenario;
+mod script;
+pub mod units;

@@ -1,0 +1,115 @@
+//! The `[machine]`, `[costs]` and `[run]` tables.
+
+use crate::units::{Duration, optional_duration, optional_whole};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use sim_core::Nanos;
+use sim_core::cpumask::MAX_CPUS;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+/// The machine. What is not given takes the program's default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct MachineSpec {
+    /// Number of logical CPUs.
+    #[serde(
+        default,
+        deserialize_with = "optional_whole::<_, _, 1, { MAX_CPUS as i64 }>",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cpus: Option<u32>,
+}
+
+/// How long a run is, and what of it counts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct RunSpec {
+    /// Simulated time after which the run stops. Without it, the run ends when every task has ended.
+    #[serde(
+        default,
+        with = "optional_duration",
+        rename(serialize = "duration_ns"),
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub duration: Option<Nanos>,
+    /// Simulated time at the start that the statistics leave out.
+    #[serde(
+        default,
+        with = "optional_duration",
+        rename(serialize = "warmup_ns"),
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub warmup: Option<Nanos>,
+}
+
+/// Costs of the machine: a named preset, and durations that replace single costs of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CostsSpec {
+    /// Name of a set of costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<CostPreset>,
+    /// Single costs by name; `NAME_ns` when written.
+    #[serde(flatten, serialize_with = "named_ns")]
+    pub costs: BTreeMap<String, Nanos>,
+}
+
+fn named_ns<S: Serializer>(costs: &BTreeMap<String, Nanos>, s: S) -> Result<S::Ok, S::Error> {
+    s.collect_map(costs.iter().map(|(name, cost)| (format!("{name}_ns"), cost.0)))
+}
+
+/// Named sets of costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CostPreset {
+    /// Everything is free: the textbook scheduler.
+    Zero,
+    /// A machine of its own.
+    BareMetal,
+    /// A virtual machine.
+    Guest,
+}
+
+/// Every cost a scenario may name.
+pub const COSTS: &[&str] = &["tick_to_switch", "context_switch", "wakeup", "syscall", "fork", "exec", "exit"];
+
+static KEYS: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| ["preset"].into_iter().chain(COSTS.iter().copied()).collect());
+
+impl<'de> Deserialize<'de> for CostsSpec {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<CostsSpec, D::Error> {
+        d.deserialize_map(CostsVisitor)
+    }
+}
+
+struct CostsVisitor;
+
+impl<'de> Visitor<'de> for CostsVisitor {
+    type Value = CostsSpec;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of costs")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CostsSpec, A::Error> {
+        let mut spec = CostsSpec::default();
+        while let Some(CostKey(key)) = map.next_key()? {
+            match key {
+                "preset" => spec.preset = Some(map.next_value()?),
+                name => {
+                    spec.costs.insert(name.to_owned(), map.next_value::<Duration>()?.0);
+                }
+            }
+        }
+        Ok(spec)
+    }
+}
+
+struct CostKey(&'static str);
+
+impl<'de> Deserialize<'de> for CostKey {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<CostKey, D::Error> {
+        let key = String::deserialize(d)?;
+        let known = KEYS.iter().find(|name| **name == key);
+        known.map(|name| CostKey(name)).ok_or_else(|| D::Error::unknown_field(&key, &KEYS))
+    }
+}

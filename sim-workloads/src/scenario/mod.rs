@@ -1,0 +1,192 @@
+//! The scenario format: TOML, typed and validated. A mistake is one [`ScenarioError`] with its place.
+
+mod build;
+mod check;
+mod de;
+mod error;
+mod kernel;
+mod machine;
+mod node;
+mod objects;
+mod overrides;
+mod step;
+mod step_reader;
+mod task;
+
+pub(crate) use check::expand;
+pub use error::{ErrorKind, Place, ScenarioError};
+pub use kernel::{HZ, KernelSpec, Preempt, TUNABLES, TunableKind, TunableValue};
+pub use machine::{COSTS, CostPreset, CostsSpec, MachineSpec, RunSpec};
+pub(crate) use objects::Kind;
+pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};
+pub use step::{PipeTransfer, Step};
+pub use task::{GroupPath, TaskDef};
+
+use crate::kernel_compile::KernelCompile;
+use de::NodeReader;
+use error::{Problem, Source};
+use node::{Node, Origin, Segment};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The largest scenario file: 1 MiB. The settings that override it may be as large again in total.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// A validated scenario: what the file and its overrides say, and nothing of what the program adds as defaults.
+/// Serialised, durations are integers in nanoseconds and keys have a fixed order, so equal scenarios give equal text.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Scenario {
+    /// Title for reports.
+    pub name: String,
+    /// Seed of the random streams, unless the program is told another.
+    pub seed: u64,
+    /// Which kernel.
+    pub kernel: KernelSpec,
+    /// On which machine.
+    pub machine: MachineSpec,
+    /// With which costs.
+    pub costs: CostsSpec,
+    /// For how long.
+    pub run: RunSpec,
+    /// Declared objects.
+    #[serde(flatten)]
+    pub objects: ObjectSpecs,
+    /// Tasks in order of creation.
+    pub tasks: Vec<TaskDef>,
+    /// Workload models, created after the tasks.
+    pub workload: Workloads,
+}
+
+/// The `[workload.*]` tables: models that make their own tasks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table of workloads")]
+pub struct Workloads {
+    /// `[workload.kernel_compile]`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_compile: Option<KernelCompile>,
+}
+
+impl Workloads {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.kernel_compile.is_none()
+    }
+}
+
+/// The file's top level.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScenarioFile {
+    #[serde(default)]
+    name: String,
+    #[serde(default = "default_seed", deserialize_with = "crate::units::whole::<_, _, 0, { i64::MAX }>")]
+    seed: u64,
+    #[serde(default)]
+    kernel: KernelSpec,
+    #[serde(default)]
+    machine: MachineSpec,
+    #[serde(default)]
+    costs: CostsSpec,
+    #[serde(default)]
+    run: RunSpec,
+    #[serde(default)]
+    pipes: BTreeMap<String, PipeSpec>,
+    #[serde(default)]
+    semaphores: BTreeMap<String, SemaphoreSpec>,
+    #[serde(default)]
+    mutexes: BTreeMap<String, MutexSpec>,
+    #[serde(default)]
+    barriers: BTreeMap<String, BarrierSpec>,
+    #[serde(default)]
+    job_servers: BTreeMap<String, JobServerSpec>,
+    #[serde(default, deserialize_with = "task::tasks")]
+    task: Vec<TaskDef>,
+    #[serde(default)]
+    workload: Workloads,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+impl From<ScenarioFile> for Scenario {
+    fn from(file: ScenarioFile) -> Scenario {
+        Scenario {
+            name: file.name,
+            seed: file.seed,
+            kernel: file.kernel,
+            machine: file.machine,
+            costs: file.costs,
+            run: file.run,
+            objects: ObjectSpecs {
+                pipes: file.pipes,
+                semaphores: file.semaphores,
+                mutexes: file.mutexes,
+                barriers: file.barriers,
+                job_servers: file.job_servers,
+            },
+            tasks: file.task,
+            workload: file.workload,
+        }
+    }
+}
+
+impl Scenario {
+    /// Parses and validates a scenario. `file` names it in errors; `overrides` are (key, value) pairs that address the
+    /// keys of the file, such as `("kernel.hz", "1000")`, and are applied in order.
+    pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Scenario, ScenarioError> {
+        Document::parse(text, file, overrides).map(|document| document.scenario)
+    }
+}
+
+/// A scenario together with its text, for those who find a mistake later: an unknown profile, a CPU beyond the machine.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The scenario.
+    pub scenario: Scenario,
+    root: Node,
+    source: Source,
+}
+
+impl Document {
+    /// As [`Scenario::parse`], keeping the text.
+    pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Document, ScenarioError> {
+        let source = Source { file: file.to_owned(), text: text.to_owned(), overrides: overrides.to_vec() };
+        match read(&source) {
+            Ok((root, scenario)) => Ok(Document { scenario, root, source }),
+            Err(problem) => Err(problem.locate(&source)),
+        }
+    }
+
+    /// A mistake in the value at `path` (such as `["kernel", "profile"]`), or, where that was not written down, in the
+    /// table it would be in.
+    pub fn error_at(&self, path: &[&str], message: impl Into<String>) -> ScenarioError {
+        let segments: Vec<Segment> = path.iter().map(|key| Segment::from(*key)).collect();
+        let problem = Problem::new(ErrorKind::BadValue, message);
+        problem.at(node::find(&self.root, &segments)).locate(&self.source)
+    }
+}
+
+fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
+    if source.text.len() > MAX_BYTES {
+        let message = format!("the file has {} bytes: at most {MAX_BYTES} are allowed", source.text.len());
+        return Err(Problem::new(ErrorKind::Limit, message));
+    }
+    let settings: usize = source.overrides.iter().map(|(k, v)| k.len() + v.len()).sum();
+    if settings > MAX_BYTES || source.overrides.len() > overrides::MAX_OVERRIDES {
+        let message = format!(
+            "{} settings of {settings} bytes: at most {} of {MAX_BYTES} bytes are allowed",
+            source.overrides.len(),
+            overrides::MAX_OVERRIDES
+        );
+        return Err(Problem::new(ErrorKind::Limit, message).at(Origin::Override(0)));
+    }
+    let mut root = node::parse(&source.text)?;
+    for (i, (key, value)) in source.overrides.iter().enumerate() {
+        overrides::apply(&mut root, i, key, value)?;
+    }
+    let file = ScenarioFile::deserialize(NodeReader(&root)).map_err(|mistake| mistake.0)?;
+    let scenario = Scenario::from(file);
+    check::check(&scenario).map_err(|(path, problem)| problem.at(node::find(&root, &path)))?;
+    Ok((root, scenario))
+}

@@ -1,0 +1,133 @@
+//! The steps of a task's program.
+
+use crate::dist::Dist;
+use crate::units::{Bytes, CpuList};
+use serde::Serialize;
+use sim_core::Nanos;
+use sim_core::kernel::Policy;
+
+/// One step: an action or a loop. Names of objects may contain `%` for the number of the task's instance.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// `{ run = "1ms" }`: compute in user mode, so much work on a CPU of capacity 1024.
+    Run(Dist),
+    /// `{ run_cpu = "1ms" }`: compute until the task's own CPU clock has advanced so much.
+    RunCpu(Dist),
+    /// `{ kernel = "50us" }`: work in kernel mode.
+    Kernel(Dist),
+    /// `{ sleep = "5ms" }`: sleep from now.
+    Sleep(Dist),
+    /// `{ period = "10ms" }`: sleep until the next expiry of a periodic timer, which starts when the task first gets
+    /// here. Expiries are multiples of the period after that; one that has passed does not wait.
+    #[serde(rename = "period_ns")]
+    Period(Nanos),
+    /// `{ write = "pipe", bytes = 1 }`
+    Write(PipeTransfer),
+    /// `{ read = "pipe", bytes = 1 }`: blocks until all bytes are read.
+    Read(PipeTransfer),
+    /// `{ post = "semaphore", n = 1 }`
+    Post {
+        /// The semaphore.
+        semaphore: String,
+        /// How much to add.
+        n: u32,
+    },
+    /// `{ wait = "semaphore" }`
+    Wait(String),
+    /// `{ lock = "mutex" }`
+    Lock(String),
+    /// `{ unlock = "mutex" }`
+    Unlock(String),
+    /// `{ barrier = "barrier" }`
+    Barrier(String),
+    /// `{ take_token = "job server" }`: blocks while there is none.
+    TakeToken(String),
+    /// `{ put_token = "job server" }`
+    PutToken(String),
+    /// `{ fork = "name", program = [...] }`: start a child and go on.
+    Fork {
+        /// Name of the child.
+        name: String,
+        /// What it does.
+        program: Vec<Step>,
+    },
+    /// `"wait_child"`: wait for one child to exit.
+    WaitChild,
+    /// `"wait_children"`: wait for all children.
+    WaitChildren,
+    /// `{ exec = "name" }`
+    Exec(String),
+    /// `"exit"`
+    Exit,
+    /// `"yield"`
+    Yield,
+    /// `{ nice = 5 }`
+    Nice(i8),
+    /// `{ policy = "batch" }`
+    Policy(Policy),
+    /// `{ affinity = "0-3" }`
+    Affinity(CpuList),
+    /// `{ count = 1 }`: units of finished work.
+    Count(u64),
+    /// `{ repeat = 10, do = [...] }`
+    Repeat {
+        /// How many turns.
+        times: u64,
+        /// The steps of a turn.
+        #[serde(rename = "do")]
+        body: Vec<Step>,
+    },
+    /// `{ until = "2s", do = [...] }`: looks at the simulated clock before each turn.
+    Until {
+        /// Simulated time since the start of the run.
+        #[serde(rename = "time_ns")]
+        time: Nanos,
+        /// The steps of a turn.
+        #[serde(rename = "do")]
+        body: Vec<Step>,
+    },
+    /// `{ for = "2s", do = [...] }`: looks at the clock before each turn; at least one turn.
+    For {
+        /// Simulated time since the loop was entered.
+        #[serde(rename = "duration_ns")]
+        duration: Nanos,
+        /// The steps of a turn.
+        #[serde(rename = "do")]
+        body: Vec<Step>,
+    },
+    /// `{ forever = [...] }`
+    Forever(Vec<Step>),
+}
+
+/// Bytes through a pipe.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PipeTransfer {
+    /// The pipe.
+    pub pipe: String,
+    /// How many bytes.
+    pub bytes: Bytes,
+}
+
+impl Step {
+    /// The steps inside this one.
+    pub(crate) fn body(&self) -> &[Step] {
+        match self {
+            Step::Fork { program: body, .. }
+            | Step::Repeat { body, .. }
+            | Step::Until { body, .. }
+            | Step::For { body, .. }
+            | Step::Forever(body) => body,
+            _ => &[],
+        }
+    }
+
+    /// The key the steps inside this one are written under.
+    pub(crate) fn body_key(&self) -> &'static str {
+        match self {
+            Step::Fork { .. } => "program",
+            Step::Forever(_) => "forever",
+            _ => "do",
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Reads a step as it is written: a word, or a table with one action and what belongs to it.
+
+use super::step::{PipeTransfer, Step};
+use crate::units::{Bytes, Duration, Name, Whole};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+use std::sync::LazyLock;
+
+/// Steps that are just a word.
+const WORDS: &[&str] = &["yield", "exit", "wait_child", "wait_children"];
+
+/// The keys of which the table of a step has exactly one.
+const ACTIONS: &[&str] = &[
+    "run",
+    "run_cpu",
+    "kernel",
+    "sleep",
+    "period",
+    "write",
+    "read",
+    "post",
+    "wait",
+    "lock",
+    "unlock",
+    "barrier",
+    "take_token",
+    "put_token",
+    "fork",
+    "exec",
+    "nice",
+    "policy",
+    "affinity",
+    "count",
+    "repeat",
+    "until",
+    "for",
+    "forever",
+];
+
+/// Keys that belong to certain actions.
+const DETAILS: &[&str] = &["bytes", "n", "program", "do"];
+
+static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| [ACTIONS, DETAILS].concat());
+
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Step, D::Error> {
+        d.deserialize_any(StepVisitor)
+    }
+}
+
+struct StepVisitor;
+
+impl<'de> Visitor<'de> for StepVisitor {
+    type Value = Step;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a step, like { run = \"1ms\" } or \"yield\"")
+    }
+    fn visit_str<E: Error>(self, word: &str) -> Result<Step, E> {
+        match word {
+            "yield" => Ok(Step::Yield),
+            "exit" => Ok(Step::Exit),
+            "wait_child" => Ok(Step::WaitChild),
+            "wait_children" => Ok(Step::WaitChildren),
+            _ if ACTIONS.contains(&word) => {
+                Err(E::custom(format!("the step '{word}' needs a value: write {{ {word} = ... }}")))
+            }
+            _ => Err(E::unknown_variant(word, WORDS)),
+        }
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Step, A::Error> {
+        let mut parts = Parts::default();
+        while let Some(StepKey(key)) = map.next_key()? {
+            parts.read(key, &mut map)?;
+        }
+        parts.finish().map_err(A::Error::custom)
+    }
+}
+
+struct StepKey(&'static str);
+
+impl<'de> Deserialize<'de> for StepKey {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<StepKey, D::Error> {
+        let key = String::deserialize(d)?;
+        if WORDS.contains(&key.as_str()) {
+            return Err(D::Error::custom(format!("'{key}' takes no value: write \"{key}\" without braces")));
+        }
+        let known = KEYS.iter().find(|name| **name == key);
+        known.map(|name| StepKey(name)).ok_or_else(|| D::Error::unknown_field(&key, &KEYS))
+    }
+}
+
+/// What has been read of a step: the action with its details still at their defaults, and the details.
+#[derive(Default)]
+struct Parts {
+    action: Option<(&'static str, Step)>,
+    bytes: Option<Bytes>,
+    n: Option<u32>,
+    program: Option<Vec<Step>>,
+    body: Option<Vec<Step>>,
+}
+
+impl Parts {
+    fn read<'de, A: MapAccess<'de>>(&mut self, key: &'static str, map: &mut A) -> Result<(), A::Error> {
+        let step = match key {
+            "run" => Step::Run(map.next_value()?),
+            "run_cpu" => Step::RunCpu(map.next_value()?),
+            "kernel" => Step::Kernel(map.next_value()?),
+            "sleep" => Step::Sleep(map.next_value()?),
+            "period" => Step::Period(map.next_value::<Duration>()?.0),
+            "write" => Step::Write(PipeTransfer { pipe: name(map)?, bytes: Bytes(0) }),
+            "read" => Step::Read(PipeTransfer { pipe: name(map)?, bytes: Bytes(0) }),
+            "post" => Step::Post { semaphore: name(map)?, n: 1 },
+            "wait" => Step::Wait(name(map)?),
+            "lock" => Step::Lock(name(map)?),
+            "unlock" => Step::Unlock(name(map)?),
+            "barrier" => Step::Barrier(name(map)?),
+            "take_token" => Step::TakeToken(name(map)?),
+            "put_token" => Step::PutToken(name(map)?),
+            "fork" => Step::Fork { name: name(map)?, program: Vec::new() },
+            "exec" => Step::Exec(name(map)?),
+            "nice" => Step::Nice(map.next_value::<Whole<i8, -20, 19>>()?.0),
+            "policy" => Step::Policy(map.next_value()?),
+            "affinity" => Step::Affinity(map.next_value()?),
+            "count" => Step::Count(map.next_value::<Whole<u64, 1, MAX_COUNT>>()?.0),
+            "repeat" => {
+                Step::Repeat { times: map.next_value::<Whole<u64, 1, MAX_COUNT>>()?.0, body: Vec::new() }
+            }
+            "until" => Step::Until { time: map.next_value::<Duration>()?.0, body: Vec::new() },
+            "for" => Step::For { duration: map.next_value::<Duration>()?.0, body: Vec::new() },
+            "forever" => Step::Forever(map.next_value::<Body>()?.0),
+            _ => return self.read_detail(key, map),
+        };
+        if let Some((other, _)) = self.action.replace((key, step)) {
+            let message = format!("a step is one action, found '{other}' and '{key}': write two steps");
+            return Err(A::Error::custom(message));
+        }
+        Ok(())
+    }
+
+    fn read_detail<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: &'static str,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        match key {
+            "bytes" => self.bytes = Some(map.next_value()?),
+            "n" => self.n = Some(map.next_value::<Whole<u32, 1, 1_000_000>>()?.0),
+            "program" => self.program = Some(map.next_value::<Body>()?.0),
+            _ => self.body = Some(map.next_value::<Body>()?.0),
+        }
+        Ok(())
+    }
+
+    /// Puts the details into the action.
+    fn finish(mut self) -> Result<Step, String> {
+        let Some((action, mut step)) = self.action.take() else {
+            return Err(format!("a step needs an action: one of {}", ACTIONS.join(", ")));
+        };
+        let missing = |key: &str| format!("'{action}' needs the key '{key}'");
+        match &mut step {
+            Step::Write(transfer) | Step::Read(transfer) => {
+                transfer.bytes = self.bytes.take().ok_or_else(|| missing("bytes"))?;
+            }
+            Step::Post { n, .. } => *n = self.n.take().unwrap_or(*n),
+            Step::Fork { program, .. } => *program = self.program.take().ok_or_else(|| missing("program"))?,
+            Step::Repeat { body, .. } | Step::Until { body, .. } | Step::For { body, .. } => {
+                *body = self.body.take().ok_or_else(|| missing("do"))?;
+            }
+            _ => {}
+        }
+        match step {
+            Step::Period(d) | Step::For { duration: d, .. } if d.is_zero() => {
+                return Err(format!("'{action}' is 0 ns: allowed is 1ns and more"));
+            }
+            _ => {}
+        }
+        let unused = [
+            ("bytes", "read and write", self.bytes.is_some()),
+            ("n", "post", self.n.is_some()),
+            ("program", "fork", self.program.is_some()),
+            ("do", "repeat, until and for", self.body.is_some()),
+        ];
+        match unused.iter().find(|(_, _, there)| *there) {
+            Some((key, owners, _)) => Err(format!("'{action}' takes no '{key}': it belongs to {owners}")),
+            None => Ok(step),
+        }
+    }
+}
+
+/// Most turns of a loop, and most units counted at once.
+const MAX_COUNT: i64 = 1_000_000_000_000;
+
+fn name<'de, A: MapAccess<'de>>(map: &mut A) -> Result<String, A::Error> {
+    map.next_value::<Name>().map(|n| n.0)
+}
+
+/// A list of steps that is not empty.
+struct Body(Vec<Step>);
+
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Body, D::Error> {
+        d.deserialize_seq(BodyVisitor).map(Body)
+    }
+}
+
+struct BodyVisitor;
+
+impl<'de> Visitor<'de> for BodyVisitor {
+    type Value = Vec<Step>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of one or more steps")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Step>, A::Error> {
+        let mut steps = Vec::new();
+        while let Some(step) = seq.next_element()? {
+            steps.push(step);
+        }
+        if steps.is_empty() {
+            return Err(A::Error::invalid_length(0, &self));
+        }
+        Ok(steps)
+    }
+}
+
+/// Reads the program of a task.
+pub(super) fn program<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Step>, D::Error> {
+    Body::deserialize(d).map(|body| body.0)
+}

@@ -1,0 +1,88 @@
+//! The `[task.NAME]` tables.
+
+use super::step::Step;
+use super::step_reader::program;
+use crate::units::{CpuList, check_name, duration, whole};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use sim_core::Nanos;
+use sim_core::kernel::Policy;
+use std::fmt;
+
+/// The most tasks a scenario may start with.
+pub(super) const MAX_TASKS: i64 = 100_000;
+
+/// Tasks that run the same program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct TaskDef {
+    /// Name of the table, shown in reports.
+    #[serde(skip_deserializing)]
+    pub name: String,
+    /// How many of them. Instance `i` has the path `NAME#i`.
+    #[serde(default = "one", deserialize_with = "whole::<_, _, 1, MAX_TASKS>")]
+    pub count: u32,
+    /// nice −20 … 19.
+    #[serde(default, deserialize_with = "whole::<_, _, -20, 19>")]
+    pub nice: i8,
+    /// Scheduling policy.
+    #[serde(default)]
+    pub policy: Policy,
+    /// CPUs the tasks may use; all without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<CpuList>,
+    /// When the tasks first become runnable.
+    #[serde(default, with = "duration", rename(serialize = "start_ns"))]
+    pub start: Nanos,
+    /// The task group, as a path. Only the root group `/` exists.
+    #[serde(default)]
+    pub group: GroupPath,
+    /// What the tasks do. A task ends after the last step.
+    #[serde(deserialize_with = "program")]
+    pub program: Vec<Step>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Path of a task group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GroupPath {
+    /// The root group.
+    #[default]
+    #[serde(rename = "/")]
+    Root,
+}
+
+/// Reads the tables of all tasks, in the order of the file.
+pub(super) fn tasks<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<TaskDef>, D::Error> {
+    d.deserialize_map(TasksVisitor)
+}
+
+struct TasksVisitor;
+
+impl<'de> Visitor<'de> for TasksVisitor {
+    type Value = Vec<TaskDef>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("tables of tasks, like [task.hog]")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<TaskDef>, A::Error> {
+        let mut tasks = Vec::new();
+        while let Some(TaskName(name)) = map.next_key()? {
+            let task: TaskDef = map.next_value()?;
+            tasks.push(TaskDef { name, ..task });
+        }
+        Ok(tasks)
+    }
+}
+
+struct TaskName(String);
+
+impl<'de> Deserialize<'de> for TaskName {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<TaskName, D::Error> {
+        let text = String::deserialize(d)?;
+        check_name(&text, false).map_err(D::Error::custom)?;
+        Ok(TaskName(text))
+    }
+}

@@ -1,0 +1,78 @@
+//! Programs written in a scenario: compiled to a flat list of operations, then interpreted as [`Program`]s.
+//!
+//! [`Program`]: sim_core::program::Program
+
+mod compile;
+mod interpret;
+
+pub(crate) use compile::Linker;
+pub(crate) use interpret::Script;
+
+use crate::dist::Dist;
+use sim_core::kernel::Policy;
+use sim_core::{BarrierId, CpuMask, Instant, MutexId, Nanos, PipeId, SemId};
+use std::sync::Arc;
+
+/// One operation: an action, or the head or the end of a loop.
+#[derive(Debug)]
+enum Op {
+    Run(Dist),
+    RunCpu(Dist),
+    Kernel(Dist),
+    Sleep(Dist),
+    /// Waits for the next expiry of the timer in this slot.
+    Period {
+        every: Nanos,
+        timer: usize,
+    },
+    Write(PipeId, u64),
+    Read(PipeId, u64),
+    Post(SemId, u32),
+    Wait(SemId),
+    Lock(MutexId),
+    Unlock(MutexId),
+    Barrier(BarrierId),
+    Fork {
+        name: String,
+        /// Slot of the counter that numbers children of this name.
+        counter: usize,
+        code: Arc<Code>,
+    },
+    WaitChild,
+    WaitChildren,
+    Exec(String),
+    Exit,
+    Yield,
+    Nice(i8),
+    Policy(Policy),
+    Affinity(CpuMask),
+    Count(u64),
+    /// Heads: enter the loop, or go on behind `end`.
+    Repeat {
+        times: u64,
+    },
+    Until {
+        time: Instant,
+        end: usize,
+    },
+    For {
+        duration: Nanos,
+    },
+    Forever,
+    /// The end of the loop whose body starts at `body`: another turn, or on.
+    End {
+        body: usize,
+    },
+}
+
+/// A compiled program. Instances that do not differ in names share one.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    ops: Vec<Op>,
+    /// Number of periodic timers.
+    timers: usize,
+    /// Names of children, by slot of their counter.
+    children: Vec<String>,
+    /// Deepest nesting of loops.
+    depth: usize,
+}

@@ -1,0 +1,51 @@
+//! Tests of scenarios through the public interface.
+
+mod actions;
+mod mistakes;
+mod overrides;
+mod samples;
+mod streams;
+
+use sim_core::program::{Action, Program, ProgramContext};
+use sim_core::{Instant, Nanos, TaskId};
+use sim_workloads::scenario::{Scenario, ScenarioError};
+
+/// Parses a scenario without overrides.
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(text, "test.toml", &[])
+}
+
+/// A scenario of one task `t` with this program.
+fn with_program(program: &str) -> String {
+    format!("[run]\nduration = \"1s\"\n[task.t]\nprogram = {program}\n")
+}
+
+/// Runs a program alone, as an engine would that takes exactly as long as asked and never blocks, and returns its
+/// actions with the time they were asked for. Stops after `limit` actions.
+fn trace(program: &mut dyn Program, limit: usize) -> Vec<(u64, Action)> {
+    let mut now = Instant::ZERO;
+    let mut actions = Vec::new();
+    while actions.len() < limit {
+        let action = program.next(&ProgramContext { now, task: TaskId(0), cpu_time: Nanos::ZERO });
+        let at = now.0;
+        match &action {
+            Action::Run(sim_core::program::Work::Capacity(d) | sim_core::program::Work::CpuTime(d)) => {
+                now += *d
+            }
+            Action::KernelRun(d) | Action::Sleep(d) => now += *d,
+            Action::SleepUntil(t) => now = now.max(*t),
+            _ => {}
+        }
+        let end = matches!(action, Action::Exit);
+        actions.push((at, action));
+        if end {
+            break;
+        }
+    }
+    actions
+}
+
+/// A trace in short: `run 1000000`, `sleep 5`, … without times.
+fn brief(program: &mut dyn Program, limit: usize) -> Vec<String> {
+    trace(program, limit).iter().map(|(_, action)| format!("{action:?}")).collect()
+}
