@@ -32,6 +32,7 @@
 //!   make has a token of its own: N jobs in all, as with GNU make.
 
 mod costs;
+mod fields;
 mod make;
 mod object;
 mod programs;
@@ -40,11 +41,11 @@ mod tests;
 
 use crate::build::Builder;
 use crate::dist::Dist;
-use crate::units::{check_name, whole};
+use crate::units::whole;
+use fields::{default_io_sleeps, default_name, helpers, name, non_zero, one, unscaled, work_scale};
 use make::Plan;
 use object::ObjectWork;
 use programs::ObjectIds;
-use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use sim_core::kernel::Policy;
 use sim_core::program::{Objects, TaskSpec};
@@ -58,12 +59,18 @@ pub const MAX_JOBS: u32 = 4096;
 pub const MAX_OBJECTS: u32 = 100_000;
 /// The most makes of one build.
 pub const MAX_MAKES: u32 = 1000;
-/// The most helpers of one recipe, and sleeps of one cc1.
-pub const MAX_STEPS: usize = 1000;
+/// The most helpers of one recipe.
+pub const MAX_HELPERS: usize = 100;
+/// The most sleeps of one cc1.
+pub const MAX_IO_SLEEPS: u32 = 1000;
 /// The range of [`KernelCompile::work_scale`].
 pub const WORK_SCALE: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
 /// Parameters of a kernel compile: the table `[workload.kernel_compile]`.
+///
+/// Paths of the tasks: `make`; `make/obj#17/sh`, `…/gcc`, `…/cc1`, `…/as` and `…/helper#0` for each object; `make/ld`;
+/// `make/dir#3` for each further make. Draws are keyed by them, so an object asks for the same whatever the number of
+/// jobs, makes or objects.
 ///
 /// `jobs` and `objects` must be given. CPU times are those of the machine they were measured on, times `work_scale`,
 /// and become work at capacity 1024.
@@ -112,11 +119,11 @@ pub struct KernelCompile {
     #[serde(default = "costs::link_object")]
     pub link_object: Dist,
     /// What the shell runs after gcc. Default: fixdep, mv, objdump, grep, recordmcount, cat, rm, with mean CPU times
-    /// from `perf sched latency` of a kernel build.
+    /// from `perf sched latency` of a kernel build. At most [`MAX_HELPERS`].
     #[serde(default = "costs::helpers", deserialize_with = "helpers")]
     pub helpers: Vec<Helper>,
-    /// How often each cc1 sleeps for input that is not cached, 0 to [`MAX_STEPS`]. Default (assumption): 2.
-    #[serde(default = "default_io_sleeps", deserialize_with = "whole::<_, _, 0, { MAX_STEPS as i64 }>")]
+    /// How often each cc1 sleeps for input that is not cached, 0 to [`MAX_IO_SLEEPS`]. Default (assumption): 2.
+    #[serde(default = "default_io_sleeps", deserialize_with = "whole::<_, _, 0, { MAX_IO_SLEEPS as i64 }>")]
     pub io_sleeps: u32,
     /// How long each such sleep is; `work_scale` does not apply. Default (assumption): exponential, mean 300 µs.
     #[serde(default = "costs::io_sleep")]
@@ -212,46 +219,4 @@ impl KernelCompile {
         let top = [self.make_start_work(seed, &self.name), self.link_work(seed)];
         objects.chain(starts).chain(top).fold(Nanos::ZERO, add)
     }
-}
-
-fn default_name() -> String {
-    "make".to_owned()
-}
-fn one() -> NonZeroU32 {
-    NonZeroU32::MIN
-}
-fn unscaled() -> f64 {
-    1.0
-}
-fn default_io_sleeps() -> u32 {
-    costs::IO_SLEEPS
-}
-
-fn non_zero<'de, D: Deserializer<'de>, const MAX: i64>(d: D) -> Result<NonZeroU32, D::Error> {
-    let n = whole::<D, u32, 1, MAX>(d)?;
-    NonZeroU32::new(n).ok_or_else(|| D::Error::custom("0 is not allowed"))
-}
-
-fn name<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
-    let name = String::deserialize(d)?;
-    check_name(&name, false).map_err(D::Error::custom)?;
-    Ok(name)
-}
-
-fn work_scale<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
-    let scale = f64::deserialize(d)?;
-    if WORK_SCALE.contains(&scale) {
-        return Ok(scale);
-    }
-    let (low, high) = (WORK_SCALE.start(), WORK_SCALE.end());
-    Err(D::Error::custom(format_args!("work_scale is {scale}: allowed is {low} to {high}")))
-}
-
-fn helpers<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Helper>, D::Error> {
-    let helpers = Vec::<Helper>::deserialize(d)?;
-    if helpers.len() > MAX_STEPS {
-        let found = helpers.len();
-        return Err(D::Error::custom(format_args!("{found} helpers: at most {MAX_STEPS} are allowed")));
-    }
-    Ok(helpers)
 }

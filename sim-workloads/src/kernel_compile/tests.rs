@@ -263,6 +263,23 @@ fn a_scenario_can_set_everything() {
 }
 
 #[test]
+fn extreme_values_do_not_overflow() {
+    let longest = Dist::constant(crate::units::MAX_DURATION);
+    let helper = Helper { name: "mv".to_owned(), work: longest.clone() };
+    let spec = KernelCompile {
+        work_scale: *WORK_SCALE.end(),
+        cc1: longest.clone(),
+        gcc: longest.clone(),
+        sh: longest.clone(),
+        make_job: longest.clone(),
+        link_object: longest,
+        helpers: vec![helper; MAX_HELPERS],
+        ..compile(1, 100)
+    };
+    assert_eq!(spec.work(1), Nanos::MAX);
+}
+
+#[test]
 fn mistakes_are_named() {
     let cases = [
         ("objects = 1", "jobs"),
@@ -281,6 +298,9 @@ fn mistakes_are_named() {
         ("jobs = 1\nobjects = 1\nname = \"\"", "name"),
         ("jobs = 1\nobjects = 1\njbos = 2", "jbos"),
     ];
+    let many = "{ name = \"mv\", work = \"1ms\" },".repeat(MAX_HELPERS + 1);
+    let many = format!("jobs = 1\nobjects = 1\nhelpers = [{many}]");
+    let cases = cases.into_iter().chain([(many.as_str(), "at most 100")]);
     for (table, expected) in cases {
         let error = scenario(table).unwrap_err();
         assert!(error.contains(expected), "{table:?}: {error}");
