@@ -132,7 +132,7 @@ pub enum CalibrationError {
     },
     /// The kernel is not one of ours.
     #[error(transparent)]
-    Kernel(#[from] crate::capture::UnknownKernel),
+    Kernel(#[from] crate::capture::meta::UnknownKernel),
 }
 
 /// The calibrated machines of all kernels found.
