@@ -32,21 +32,11 @@ pub(super) fn background(capture: &Capture, to_sim: impl Fn(u64) -> Option<Insta
     wakes.into_values().map(|(name, times)| kernel_thread(name, times)).collect()
 }
 
+/// A thread that has been there since before the driver.
 fn kernel_thread(name: String, times: Vec<Instant>) -> TaskSpec {
-    let start = times.first().copied().unwrap_or(Instant::NEVER);
-    let mut rest = times.into_iter().skip(1);
-    let program: Box<dyn Program> = Box::new(move |_: &_| {
-        rest.next().map_or(Action::SleepUntil(Instant(u64::MAX / 2)), Action::SleepUntil)
-    });
-    let path = format!("kernel/{name}");
-    TaskSpec {
-        name,
-        path,
-        start,
-        nice: 0,
-        policy: Policy::Normal,
-        affinity: None,
-        group: GroupId::ROOT,
-        program,
-    }
+    let never = Instant(u64::MAX / 2);
+    let mut times = times.into_iter();
+    let program: Box<dyn Program> = Box::new(move |_: &_| Action::SleepUntil(times.next().unwrap_or(never)));
+    let (path, start) = (format!("kernel/{name}"), Instant::ZERO);
+    TaskSpec { name, path, start, nice: 0, policy: Policy::Normal, affinity: None, group: GroupId::ROOT, program }
 }

@@ -15,6 +15,8 @@ const TRACE_ON: Nanos = Nanos::from_millis(2);
 pub(super) struct DriverCosts {
     /// A child's set-up before it sleeps until T0.
     pub(super) child_setup: Nanos,
+    /// From its last change of priority to that sleep.
+    pub(super) child_to_sleep: Nanos,
     /// The driver's work after each child that ended.
     pub(super) reap: Nanos,
 }
@@ -27,6 +29,7 @@ pub(super) fn driver(spec: &Spec, shared: &Arc<Shared>, t0: Instant, costs: Driv
         setup.extend(task.cpus.clone().map(Action::SetAffinity));
         setup.extend((task.nice != 0).then_some(Action::SetNice(task.nice)));
         setup.extend((task.policy != Policy::Normal).then_some(Action::SetPolicy(task.policy)));
+        setup.push(Action::KernelRun(costs.child_to_sleep));
         setup.push(Action::SleepUntil(t0 + Nanos(task.start)));
         let body = Arc::new(task.body.clone());
         let path = format!("wl/{}", task.name);
