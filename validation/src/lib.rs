@@ -2,5 +2,6 @@
 
 pub mod capture;
 pub mod delays;
+pub mod kernels;
 pub mod measure;
 pub mod simulate;

@@ -181,6 +181,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// The task ends: its parent hears of it, then the task leaves its CPU for good.
     pub(super) fn exit(&mut self, cpu: CpuId, task: TaskId) -> Attempt {
         self.alive -= 1;
+        self.kernel.begin_exit(task);
         self.infos[task.index()].end = Some(self.now);
         if let Some(parent) = self.tasks[task.index()].parent {
             let p = &mut self.tasks[parent.index()];

@@ -164,6 +164,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub fn kernel(&self) -> &Kernel<H> {
         &self.kernel
     }
+    /// The kernel model as it stands, to be driven on by hand.
+    pub fn into_kernel(self) -> Kernel<H> {
+        self.kernel
+    }
     /// All tasks so far, by [`TaskId`].
     pub fn tasks(&self) -> &[TaskInfo] {
         &self.infos

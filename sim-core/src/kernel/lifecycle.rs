@@ -112,6 +112,16 @@ impl<H: Hooks> Kernel<H> {
         self.tasks[task.index()].state = TaskState::Sleeping;
     }
 
+    /// The running task of a CPU begins to exit: it is moved out of its autogroup, which asks for a reschedule whether or
+    /// not it was in one. Not in core.md; every traced exit on 5.10 and 6.1 shows need_resched at the parent's wake-up,
+    /// with `NO_WAKEUP_PREEMPTION` too.
+    ///
+    /// Mirrors: `sched_autogroup_exit_task()`, `sched_move_task()`, as seen on 5.10.262 and 6.1.192.
+    pub fn begin_exit(&mut self, task: TaskId) {
+        let cpu = self.tasks[task.index()].cpu;
+        self.resched_curr(cpu);
+    }
+
     /// The running task of a CPU ends; [`Kernel::schedule`] takes it off.
     pub fn set_dead<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
         debug_assert!(self.tasks[task.index()].on_cpu, "only a running task exits");

@@ -18,6 +18,7 @@ pub fn delays(capture: &Capture) -> Vec<Delay> {
         wakes: Vec::new(),
         blocked: BTreeMap::new(),
         turn: None,
+        last_fork: None,
     };
     for event in &capture.trace.events {
         pass.event(event);
@@ -84,6 +85,8 @@ struct Pass<'a> {
     /// When each task last blocked, until it runs again.
     blocked: BTreeMap<u32, u64>,
     turn: Option<Turn>,
+    /// The last event, if it belongs to a fork: who forked, and when.
+    last_fork: Option<(TaskIx, u64)>,
 }
 
 impl<'a> Pass<'a> {
@@ -104,7 +107,16 @@ impl<'a> Pass<'a> {
                 self.wakeup(event, *task);
                 self.wakes.push(event);
             }
+            TraceKind::Fork { parent, .. } => {
+                if let Some((_, at)) = self.last_fork.filter(|(p, _)| p == parent) {
+                    self.add(Path::ForkCycle, event.at_ns, (event.at_ns - at) as i64);
+                }
+                self.last_fork = Some((*parent, event.at_ns));
+            }
             _ => {}
+        }
+        if !matches!(event.kind, TraceKind::Fork { .. } | TraceKind::Wakeup { new: true, .. }) {
+            self.last_fork = None;
         }
     }
 
@@ -216,6 +228,12 @@ impl<'a> Pass<'a> {
             {
                 let over = (task.cpu_ns - (*run as i64).saturating_mul(task.iters)) / task.iters;
                 found.push(Delay { path: Path::RunOvershoot, at_ns: end as u64, ns: over });
+            }
+        }
+        for task in result.tasks.iter().filter(|t| result.tasks.iter().any(|p| p.pid == t.ppid)) {
+            if let Some(at) = switches_of(trace, task.pid, true).next() {
+                let ns = trace_ns(task.start_ns) - at as i64;
+                found.push(Delay { path: Path::ForkChild, at_ns: at, ns });
             }
         }
         self.found.extend(found);

@@ -45,6 +45,10 @@ pub enum Path {
     Start,
     /// From the driver's last look at the clock to the last switch away, less w, if it was not preempted meanwhile.
     Finish,
+    /// Between two forks of one parent with nothing else between: the whole cycle of its loop.
+    ForkCycle,
+    /// From a forked child's first getting the CPU to its first look at the clock, plus w.
+    ForkChild,
     /// CPU time of a task less its whole `run`s, per iteration, from `result.json`: overshoot and loop, plus set-up / n.
     RunOvershoot,
 }

@@ -4,7 +4,7 @@ use super::{Delay, Path, delays, kernel_threads};
 use crate::capture::Capture;
 use std::fmt::Write;
 
-const PATHS: [(Path, &str); 15] = [
+const PATHS: [(Path, &str); 17] = [
     (Path::TickToSwitch, "tick -> switch (from expiry + w)"),
     (Path::TickAndWakeToSwitch, "tick -> switch, with wake-ups"),
     (Path::HardIrqWakeToSwitch, "preempting wake in irq -> switch"),
@@ -19,6 +19,8 @@ const PATHS: [(Path, &str); 15] = [
     (Path::RunAndSleep, "switch-in -> sleep, less run"),
     (Path::Start, "switch-in at start -> first clock"),
     (Path::Finish, "last clock -> gone"),
+    (Path::ForkCycle, "fork -> next fork"),
+    (Path::ForkChild, "child's switch-in -> first clock"),
     (Path::RunOvershoot, "CPU time over run, per iteration"),
 ];
 

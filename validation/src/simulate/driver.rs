@@ -13,8 +13,6 @@ const TRACE_ON: Nanos = Nanos::from_millis(2);
 /// What the driver itself spends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DriverCosts {
-    /// A child's set-up before it sleeps until T0.
-    pub(super) child_setup: Nanos,
     /// From its last change of priority to that sleep.
     pub(super) child_to_sleep: Nanos,
     /// The driver's work after each child that ended.
@@ -25,7 +23,7 @@ pub(super) struct DriverCosts {
 pub(super) fn driver(spec: &Spec, shared: &Arc<Shared>, t0: Instant, costs: DriverCosts) -> Box<dyn Program> {
     let mut actions: Vec<Action> = Vec::new();
     for (task, random) in spec.tasks.iter().zip(spec.task_streams()) {
-        let mut setup = vec![Action::KernelRun(costs.child_setup)];
+        let mut setup = Vec::new();
         setup.extend(task.cpus.clone().map(Action::SetAffinity));
         setup.extend((task.nice != 0).then_some(Action::SetNice(task.nice)));
         setup.extend((task.policy != Policy::Normal).then_some(Action::SetPolicy(task.policy)));

@@ -9,11 +9,14 @@ use crate::capture::spec::{Clock, ObjectKind, Spec, Step};
 use crate::capture::Capture;
 use crate::capture::meta::UnknownKernel;
 use crate::measure::Timeline;
+use sim_core::kernel::hooks::{Hooks, NoHooks};
 use sim_core::kernel::tunables::{Tunable, Tunables};
-use sim_core::kernel::{KernelConfig, Policy, PreemptModel, Profile, UnknownProfile};
+use sim_core::kernel::{Kernel, KernelConfig, Policy, PreemptModel, Profile, UnknownProfile};
 use sim_core::machine::MachineConfig;
+use sim_core::observe::Observer;
 use sim_core::program::{Objects, TaskSpec};
-use sim_core::{GroupId, Instant, Limits, Nanos, SimConfig, SimError, Simulation};
+use sim_core::{GroupId, Instant, Limits, Nanos, SimConfig, SimError, Simulation, TaskId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -22,6 +25,8 @@ use thiserror::Error;
 const PHASE_WAIT: Nanos = Nanos::from_millis(10);
 /// Simulated time before the driver starts.
 const BEFORE: Nanos = Nanos::from_millis(4);
+/// The prelude ends so long before T0: tasks sleep, the driver has switched tracing on.
+const BEFORE_T0: Nanos = Nanos::from_micros(500);
 /// The run goes on past the trace's end by this, so that late tasks still end.
 const AFTER: Nanos = Nanos::from_secs(2);
 
@@ -103,32 +108,57 @@ impl<'a> Experiment<'a> {
         &self.kernel
     }
 
+    /// T0 as its wake-ups show it: late by the timer path, as in a trace; simulated time, ns.
+    pub fn t0_ns(&self) -> u64 {
+        self.t0.0 + self.machine.timer_irq_ns
+    }
+
     /// Runs it on `machine`, and gives what a trace would show from just before T0.
     ///
     /// # Errors
     /// [`Inexpressible::Run`] when a limit of the simulator is reached.
     pub fn run(&self, machine: &CaptureMachine) -> Result<Timeline, Inexpressible> {
-        let costs = machine.costs(self.capture.spec.slack);
+        let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
+        let end = self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER;
+        let recorder = Recorder { from: self.t0 - Nanos::from_millis(1), ..Recorder::default() };
+        let mut sim = self.simulation(machine, end, recorder, NoHooks);
+        sim.run()?;
+        let tasks = sim.tasks().to_vec();
+        Ok(sim.observer.timeline(&tasks, self.t0 + Nanos(machine.timer_irq_ns)))
+    }
+
+    /// Runs what the driver did before T0, and gives the kernel as it then stands, with its tasks by name.
+    ///
+    /// # Errors
+    /// [`Inexpressible::Run`] when a limit of the simulator is reached.
+    pub fn prelude<H: Hooks>(&self, hooks: H) -> Result<(Kernel<H>, BTreeMap<String, TaskId>), Inexpressible> {
+        let mut sim = self.simulation(&self.machine, self.t0 - BEFORE_T0, (), hooks);
+        sim.run()?;
+        let named = sim.tasks().iter().enumerate().map(|(i, t)| (t.name.clone(), TaskId::new(i))).collect();
+        Ok((sim.into_kernel(), named))
+    }
+
+    fn simulation<O: Observer, H: Hooks>(
+        &self,
+        machine: &CaptureMachine,
+        end: Instant,
+        observer: O,
+        hooks: H,
+    ) -> Simulation<O, H> {
         let (objects, handles) = objects(&self.capture.spec);
         let shared = Arc::new(self.shared(machine, handles));
-        let mut config = MachineConfig::new(costs);
+        let mut config = MachineConfig::new(machine.costs(self.capture.spec.slack));
         let since_tick = self.capture.clock.since_tick(self.capture.clock.t0_ns).unwrap_or(0);
         let tick = self.kernel.tick_ns();
         config.tick_phase = Nanos((self.t0.0 + tick - since_tick % tick) % tick);
-        let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
-        let end = self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER;
-        let config = SimConfig {
-            kernel: self.kernel.clone(),
-            machine: config,
-            duration: Some(Nanos(end.0)),
-            limits: Limits::default(),
-        };
-        let recorder = Recorder { from: self.t0 - Nanos::from_millis(1), ..Recorder::default() };
-        let mut sim = Simulation::new(config, objects, recorder);
+        let kernel = self.kernel.clone();
+        let duration = Some(Nanos(end.0));
+        let config = SimConfig { kernel, machine: config, duration, limits: Limits::default() };
+        let mut sim = Simulation::with_hooks(config, objects, observer, hooks);
         for task in background(self.capture, |stamp| self.to_sim(stamp)) {
             sim.add_task(task);
         }
-        let costs = DriverCosts { child_setup: CHILD_SETUP, child_to_sleep: CHILD_TO_SLEEP, reap: REAP };
+        let costs = DriverCosts { child_to_sleep: CHILD_TO_SLEEP, reap: REAP };
         sim.add_task(TaskSpec {
             name: "wl".to_owned(),
             path: "wl".to_owned(),
@@ -139,10 +169,7 @@ impl<'a> Experiment<'a> {
             group: GroupId::ROOT,
             program: driver(&self.capture.spec, &shared, self.t0, costs),
         });
-        sim.run()?;
-        let tasks = sim.tasks().to_vec();
-        // As in a trace, T0 is the first wake-up's stamp: late by the timer path.
-        Ok(sim.observer.timeline(&tasks, self.t0 + Nanos(machine.timer_irq_ns)))
+        sim
     }
 
     /// A trace stamp in simulated time, if it lies after the start of the trace.
@@ -164,11 +191,9 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// A child's set-up: about 50 µs by the captures' description.
-const CHILD_SETUP: Nanos = Nanos::from_micros(50);
-/// The child's path from there into its sleep, the first time it goes it: first pipe turns take 11 to 28 µs where later
-/// ones take 7, so an assumption of 10 µs.
-const CHILD_TO_SLEEP: Nanos = Nanos::from_micros(10);
+/// A child's path from its last change of priority into its sleep: where the driver's forks are traced, a child blocks
+/// 6 µs after its set-up, of which the sleep call itself takes 2.
+const CHILD_TO_SLEEP: Nanos = Nanos::from_micros(4);
 /// The driver's turn at a child's end is 10–13 µs, switch and return included.
 const REAP: Nanos = Nanos::from_micros(6);
 /// One `getppid` at one instruction per ns: an assumption.

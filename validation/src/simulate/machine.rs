@@ -8,8 +8,9 @@ use sim_core::machine::{Costs, Preset};
 use std::path::Path;
 use thiserror::Error;
 
-/// The captures each kernel's machine is calibrated on: a pipe pair alone, and a sleeper beside a hog.
-const CALIBRATED_ON: [&str; 2] = ["iii-pingpong/KERNEL/pp1_hog0", "ii-sleeper/KERNEL/s1_wg01_mg3"];
+/// The captures each kernel's machine is calibrated on: a pipe pair alone, a sleeper beside a hog, and a forking make.
+const CALIBRATED_ON: [&str; 3] =
+    ["iii-pingpong/KERNEL/pp1_hog0", "ii-sleeper/KERNEL/s1_wg01_mg3", "iv-make/KERNEL/make_j2"];
 
 /// The table of machines, as the calibration wrote it.
 const MACHINES: &str = include_str!("../../capture-machines.json");
@@ -44,6 +45,10 @@ pub struct CaptureMachine {
     pub pipe_ns: u64,
     /// How far a `run` of the driver overshoots.
     pub run_overshoot_ns: u64,
+    /// See [`Costs::fork`].
+    pub fork_ns: u64,
+    /// See [`Costs::fork_child`]: the driver's set-up of a child included.
+    pub fork_child_ns: u64,
     /// See [`Costs::exit`]: from the driver's last look at the clock.
     pub exit_ns: u64,
 }
@@ -74,8 +79,8 @@ impl CaptureMachine {
             sleep: Nanos(self.sleep_ns),
             pipe: Nanos(self.pipe_ns),
             futex: Nanos(self.pipe_ns),
-            fork: FORK,
-            fork_child: Nanos::ZERO,
+            fork: Nanos(self.fork_ns),
+            fork_child: Nanos(self.fork_child_ns),
             exit: Nanos(self.exit_ns),
             timer_slack: Nanos(slack_ns),
             ..Costs::preset(Preset::Zero)
@@ -85,23 +90,37 @@ impl CaptureMachine {
     /// Every delay moved by `ns`, none below zero: the band of what delays known to ±1 µs allow.
     #[must_use]
     pub fn shifted(&self, ns: i64) -> CaptureMachine {
-        let move_by = |x: u64| x.saturating_add_signed(ns);
-        CaptureMachine {
-            timer_irq_ns: move_by(self.timer_irq_ns),
-            tick_to_switch_ns: move_by(self.tick_to_switch_ns),
-            irq_exit_ns: move_by(self.irq_exit_ns),
-            wakeup_ns: move_by(self.wakeup_ns),
-            context_switch_ns: move_by(self.context_switch_ns),
-            idle_exit_ns: move_by(self.idle_exit_ns),
-            sleep_ns: move_by(self.sleep_ns),
-            pipe_ns: move_by(self.pipe_ns),
-            ..self.clone()
-        }
+        let mut machine = self.clone();
+        machine.delays().into_iter().for_each(|d| *d = d.saturating_add_signed(ns));
+        machine
+    }
+
+    /// The same, one machine for each delay moved by itself.
+    pub fn each_shifted(&self, ns: i64) -> impl Iterator<Item = CaptureMachine> {
+        let count = self.clone().delays().len();
+        (0..count).map(move |i| {
+            let mut machine = self.clone();
+            let delays = machine.delays();
+            let d = delays.into_iter().nth(i);
+            d.into_iter().for_each(|d| *d = d.saturating_add_signed(ns));
+            machine
+        })
+    }
+
+    /// The delays a trace shows only to a microsecond.
+    fn delays(&mut self) -> [&mut u64; 8] {
+        [
+            &mut self.timer_irq_ns,
+            &mut self.tick_to_switch_ns,
+            &mut self.irq_exit_ns,
+            &mut self.wakeup_ns,
+            &mut self.context_switch_ns,
+            &mut self.idle_exit_ns,
+            &mut self.sleep_ns,
+            &mut self.pipe_ns,
+        ]
     }
 }
-
-/// Creating a process of the driver, its memory locked: an assumption, used before T0 and by `fork` and `jobs` steps.
-const FORK: Nanos = Nanos::from_micros(120);
 
 /// A profile without a calibrated machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -168,7 +187,7 @@ const TIMER_IRQ_NS: i64 = 1_000;
 
 fn from_delays(
     profile: &str,
-    names: &[String; 2],
+    names: &[String],
     seen: &[Delay],
 ) -> Result<CaptureMachine, CalibrationError> {
     let mean = |path: DelayPath| -> Result<i64, CalibrationError> {
@@ -205,6 +224,8 @@ fn from_delays(
         sleep_ns: ns(sleep),
         pipe_ns: ns(pipe),
         run_overshoot_ns: ns(overshoot),
+        fork_ns: ns(mean(DelayPath::ForkCycle)? - wakeup - exit.max(0)),
+        fork_child_ns: ns(mean(DelayPath::ForkChild)? - TIMER_IRQ_NS - back),
         exit_ns: ns(mean(DelayPath::Finish)? + TIMER_IRQ_NS),
     })
 }

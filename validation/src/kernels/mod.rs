@@ -1,0 +1,11 @@
+//! `validate kernels`: every capture of a real kernel beside its simulation, with a verdict by bars fixed beforehand.
+
+mod bars;
+mod compare;
+mod conformance;
+mod report;
+
+pub use bars::{BARS, Bars};
+pub use compare::{Comparison, Interval, SwitchResult, TaskResult, compare};
+pub use conformance::{Conformance, conformance};
+pub use report::{CaptureReport, Report, Status, Tally, validate};
