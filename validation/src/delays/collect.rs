@@ -24,6 +24,7 @@ pub fn delays(capture: &Capture) -> Vec<Delay> {
         pass.event(event);
     }
     pass.result();
+    pass.found.extend(super::charge::wake_clock_lags(capture));
     pass.found
 }
 

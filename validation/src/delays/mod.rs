@@ -4,6 +4,7 @@
 //! every delay is known to ±1 µs, and those that count from a tick lack `w`.
 
 mod collect;
+mod charge;
 mod kthreads;
 mod table;
 #[cfg(test)]
@@ -49,6 +50,9 @@ pub enum Path {
     ForkCycle,
     /// From a forked child's first getting the CPU to its first look at the clock, plus w.
     ForkChild,
+    /// How much later than its stamp says a preempting wake-up sampled the clock, against a switch's stamp: from what the
+    /// kernel charged (`sched_stat_runtime`) to a task such a wake-up preempted, which ends at that sample.
+    WakeClockLag,
     /// CPU time of a task less its whole `run`s, per iteration, from `result.json`: overshoot and loop, plus set-up / n.
     RunOvershoot,
 }

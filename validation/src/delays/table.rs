@@ -4,7 +4,7 @@ use super::{Delay, Path, delays, kernel_threads};
 use crate::capture::Capture;
 use std::fmt::Write;
 
-const PATHS: [(Path, &str); 17] = [
+const PATHS: [(Path, &str); 18] = [
     (Path::TickToSwitch, "tick -> switch (from expiry + w)"),
     (Path::TickAndWakeToSwitch, "tick -> switch, with wake-ups"),
     (Path::HardIrqWakeToSwitch, "preempting wake in irq -> switch"),
@@ -21,6 +21,7 @@ const PATHS: [(Path, &str); 17] = [
     (Path::Finish, "last clock -> gone"),
     (Path::ForkCycle, "fork -> next fork"),
     (Path::ForkChild, "child's switch-in -> first clock"),
+    (Path::WakeClockLag, "preempting wake: stamp -> clock"),
     (Path::RunOvershoot, "CPU time over run, per iteration"),
 ];
 

@@ -121,7 +121,8 @@ pub fn conformance(capture: &Capture) -> Result<Conformance, Inexpressible> {
         if before_t0 || event.at_ns > end {
             continue;
         }
-        replay.event(event.at_ns.saturating_add_signed(shift), &event.kind, verdict);
+        let lag = if verdict.is_some() { experiment.machine().wake_clock_lag_ns } else { 0 };
+        replay.event(event.at_ns.saturating_add_signed(shift) + lag, &event.kind, verdict);
     }
     Ok(replay.result)
 }
