@@ -12,7 +12,7 @@ mod queue;
 pub use config::{End, Limits, Outcome, SimConfig, SimError};
 pub use exec::TaskInfo;
 
-use crate::id::{CpuId, TaskId};
+use crate::id::{CpuId, GroupId, TaskId};
 use crate::kernel::hooks::{Hooks, NoHooks};
 use crate::kernel::{Kernel, TaskParams};
 use crate::observe::{Event, Observer};
@@ -85,6 +85,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.push_exec(spec.program, spec.name, spec.path, None, spec.start);
         self.queue.push(spec.start, Happening::Timer { task, generation: 0 });
         task
+    }
+
+    /// Creates a task group below `parent`; see [`Kernel::add_group`].
+    pub fn add_group(&mut self, parent: GroupId, shares: u64, idle: bool) -> GroupId {
+        self.kernel.add_group(parent, shares, idle)
     }
 
     fn push_exec(
