@@ -190,7 +190,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         &self.config.machine.costs
     }
 
-    /// Takes `time` of a CPU away from its running task.
+    /// Something that cannot be interrupted takes `time` of a CPU: its task makes no progress, its timers and its
+    /// rescheduling wait.
     fn occupy(&mut self, cpu: CpuId, time: Nanos, steal: bool) {
         if time.is_zero() {
             return;
@@ -200,6 +201,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.observer.event(self.now, &Event::NonTask { cpu, time });
         let c = &mut self.cpus[cpu.index()];
         c.progress_from = c.progress_from.max(self.now) + time;
+        c.irq_until = c.irq_until.max(self.now) + time;
         self.project(cpu);
     }
 }
