@@ -24,7 +24,7 @@ pub(super) struct Cpu {
     /// Which reschedule is valid, and when it is due.
     pub(super) resched_generation: u32,
     pub(super) resched_armed: bool,
-    /// An interrupt handler runs until here; later timers wait for it.
+    /// An interrupt handler or the hypervisor has the CPU until here: timers and rescheduling wait for its end.
     pub(super) irq_until: Instant,
 }
 

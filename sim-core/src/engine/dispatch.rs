@@ -58,7 +58,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.active = Some(cpu);
         self.wake(task, cpu, None);
         let cost = self.cost().wakeup;
-        self.in_interrupt(cpu, cost);
+        self.occupy(cpu, cost, false);
         self.settle(cost + self.cost().irq_exit);
     }
 
@@ -71,7 +71,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.kernel.scheduler_tick(cpu, self.now, &mut self.observer);
         self.arm_tick(cpu);
         let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
-        self.in_interrupt(cpu, tick.min(delay));
+        self.occupy(cpu, tick.min(delay), false);
         self.settle(delay);
     }
 
@@ -82,12 +82,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.active = Some(cpu);
         self.kernel.sched_ttwu_pending(cpu, self.now, &mut self.observer);
         let cost = self.cost().wakeup;
-        self.in_interrupt(cpu, cost);
+        self.occupy(cpu, cost, false);
         self.settle(cost + self.cost().irq_exit);
     }
 
     fn on_resched(&mut self, cpu: CpuId, generation: u32) {
-        if self.cpus[cpu.index()].resched_generation != generation {
+        let resched = Happening::Resched { cpu, generation };
+        if self.cpus[cpu.index()].resched_generation != generation || self.defer_in_irq(cpu, resched) {
             return;
         }
         if self.defer_in_irq(cpu, Happening::Resched { cpu, generation }) {
@@ -108,12 +109,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.queue.push(until, what);
         }
         until > self.now
-    }
-
-    /// The interrupt handled now takes this long.
-    fn in_interrupt(&mut self, cpu: CpuId, time: Nanos) {
-        self.occupy(cpu, time, false);
-        self.cpus[cpu.index()].irq_until = self.now + time;
     }
 
     /// Wakes a task from CPU `by`.

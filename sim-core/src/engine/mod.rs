@@ -12,7 +12,7 @@ mod queue;
 pub use config::{End, Limits, Outcome, SimConfig, SimError};
 pub use exec::TaskInfo;
 
-use crate::id::{CpuId, TaskId};
+use crate::id::{CpuId, GroupId, TaskId};
 use crate::kernel::hooks::{Hooks, NoHooks};
 use crate::kernel::{Kernel, TaskParams};
 use crate::observe::{Event, Observer};
@@ -85,6 +85,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.push_exec(spec.program, spec.name, spec.path, None, spec.start);
         self.queue.push(spec.start, Happening::Timer { task, generation: 0 });
         task
+    }
+
+    /// Creates a task group below `parent`; see [`Kernel::add_group`].
+    pub fn add_group(&mut self, parent: GroupId, shares: u64, idle: bool) -> GroupId {
+        self.kernel.add_group(parent, shares, idle)
     }
 
     fn push_exec(
@@ -189,7 +194,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         &self.config.machine.costs
     }
 
-    /// Takes `time` of a CPU away from its running task.
+    /// Something that cannot be interrupted takes `time` of a CPU: its task makes no progress, its timers and its
+    /// rescheduling wait.
     fn occupy(&mut self, cpu: CpuId, time: Nanos, steal: bool) {
         if time.is_zero() {
             return;
@@ -199,6 +205,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.observer.event(self.now, &Event::NonTask { cpu, time });
         let c = &mut self.cpus[cpu.index()];
         c.progress_from = c.progress_from.max(self.now) + time;
+        c.irq_until = c.irq_until.max(self.now) + time;
         self.project(cpu);
     }
 }

@@ -1,4 +1,26 @@
 //! Integration tests of the simulator: one binary, one module per subject.
+//!
+//! # LEFT_OUT
+//!
+//! The worked examples of core.md §15 are all here, except:
+//!
+//! - §15.8, the split of a group's shares over CPUs: needs load tracking; a group has all its shares on each CPU (D-002).
+//! - §15.9, bandwidth control: not modelled yet.
+//! - §15.11, real-time hogs and throttling: the class has no rules yet (D-003).
+//! - §15.12, EEVDF: kernels from 6.6 on are not modelled.
+//! - §15.13, its rows of bandwidth, real-time tasks and EEVDF: as above.
+//! - §15.13, overshoot of a nanosleep beyond the timer slack: a property of the measured machine's path, not of the model.
 
+mod buddies;
+mod fork_migrate;
+mod groups;
+mod hand;
 mod hogs;
+mod invariants;
+mod measured;
+mod mix;
+mod properties;
+mod slices;
 mod support;
+mod wakeup;
+mod work;

@@ -1,12 +1,13 @@
 //! Small programs, configurations and observers for tests.
 
-use sim_core::kernel::features::Features;
+use sim_core::kernel::features::Feature;
 use sim_core::kernel::tunables::{Tunable, Tunables};
-use sim_core::kernel::{KernelConfig, Policy, Profile};
+use sim_core::kernel::{KernelConfig, PROFILES, Policy, Profile};
 use sim_core::machine::{Costs, MachineConfig, Preset};
 use sim_core::observe::{Decision, Event, Observer};
 use sim_core::program::{Action, Objects, Program, TaskSpec, Work};
 use sim_core::{CpuId, GroupId, Instant, Limits, Nanos, SimConfig, Simulation, TaskId};
+use std::collections::BTreeMap;
 
 /// Keeps everything.
 #[derive(Default, Debug)]
@@ -34,6 +35,31 @@ impl Log {
         };
         self.events.iter().filter_map(task_switch).collect()
     }
+    /// Turns of tasks on CPU 0 that ended with a switch to another task: who, and how long, ns.
+    pub(crate) fn turns(&self) -> Vec<(u32, u64)> {
+        let on_cpu_0 = |(at, e): &(Instant, Event)| match e {
+            Event::Switch { cpu: CpuId(0), prev, next, .. } => Some((at.0, *prev, *next)),
+            _ => None,
+        };
+        let all: Vec<_> = self.events.iter().filter_map(on_cpu_0).collect();
+        let complete = |w: &[(u64, Option<TaskId>, Option<TaskId>)]| {
+            w[1].1.filter(|_| w[1].2.is_some()).map(|t| (t.0, w[1].0 - w[0].0))
+        };
+        all.windows(2).filter_map(complete).collect()
+    }
+    /// Turns of one task, rounded to ms, as lengths with how often each came.
+    pub(crate) fn turn_histogram(&self, task: u32) -> BTreeMap<u64, usize> {
+        let mut h = BTreeMap::new();
+        for (_, ns) in self.turns().into_iter().filter(|(t, _)| *t == task) {
+            *h.entry((ns + 500_000) / 1_000_000).or_insert(0) += 1;
+        }
+        h
+    }
+    /// A task's share of the CPU time charged to the first `n` tasks.
+    pub(crate) fn share(&self, task: u32, n: u32) -> f64 {
+        let all: u64 = (0..n).map(|t| self.cpu_time(TaskId(t))).sum();
+        self.cpu_time(TaskId(task)) as f64 / all as f64
+    }
     /// CPU time charged to a task.
     pub(crate) fn cpu_time(&self, task: TaskId) -> u64 {
         let charge = |(_, e): &(Instant, Event)| match e {
@@ -59,13 +85,28 @@ pub(crate) fn set(config: &mut SimConfig, tunable: Tunable, ns: u64) {
     config.kernel.tunables.write(&rules, tunable, ns).unwrap();
 }
 
-pub(crate) fn feature(features: &mut Features, word: &str) {
-    features.write(word).unwrap();
+/// Whether a profile's slices have the floor of the minimum granularity.
+pub(crate) fn has_base_slice(profile: &str) -> bool {
+    Profile::by_name(profile).unwrap().rules().features.enabled(Feature::BaseSlice)
+}
+
+/// Names of all profiles.
+pub(crate) fn profiles() -> impl Iterator<Item = &'static str> {
+    PROFILES.iter().map(|p| p.name)
 }
 
 /// Runs for ever.
 pub(crate) fn hog() -> Box<dyn Program> {
     Box::new(|_: &_| Action::Run(Work::Capacity(Nanos::from_secs(1000))))
+}
+
+/// Runs for `run_ns`, sleeps for `sleep_ns`, for ever.
+pub(crate) fn run_sleep(run_ns: u64, sleep_ns: u64) -> Box<dyn Program> {
+    let mut runs = false;
+    Box::new(move |_: &_| {
+        runs = !runs;
+        if runs { run(run_ns) } else { Action::Sleep(Nanos(sleep_ns)) }
+    })
 }
 
 /// Plays a list of actions, then exits.

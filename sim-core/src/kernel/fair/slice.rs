@@ -1,6 +1,6 @@
 //! How long an entity may run when others wait.
 
-use crate::id::{CfsRqId, EntityId};
+use crate::id::{CfsRqId, EntityId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::features::Feature;
 use crate::kernel::hooks::{Hooks, Slice};
@@ -46,6 +46,12 @@ impl<H: Hooks> Kernel<H> {
             slice = slice.max(self.slice_floor(q, se));
         }
         self.hooks.slice(&Slice { cpu, entity: se, task: self.entities[se.index()].task, slice })
+    }
+
+    /// A task's slice as things stand, ns: what `sched_rr_get_interval(2)` rounds to ticks.
+    pub fn slice_of(&mut self, task: TaskId) -> u64 {
+        let se = self.tasks[task.index()].se;
+        self.sched_slice(self.entities[se.index()].cfs_rq, se)
     }
 
     fn slice_floor(&self, q: CfsRqId, se: EntityId) -> u64 {
