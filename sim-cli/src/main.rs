@@ -1,2 +1,43 @@
-//! cfsim
-fn main() {}
+//! `cfsim`: predicts what scheduler tunables, kernel versions and patches cost.
+
+mod args;
+mod experiment;
+mod failure;
+mod figures;
+mod header;
+mod load;
+mod output;
+mod schedule_digest;
+mod stats;
+mod text;
+mod verbs;
+
+use args::{Cli, Verb};
+use clap::{ColorChoice, Parser};
+use output::Talk;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match cli.color {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+    let talk = Talk { quiet: cli.quiet, verbose: cli.verbose };
+    let result = match &cli.verb {
+        Verb::Run(args) => verbs::run::main(args, talk),
+        Verb::Compare(args) => verbs::compare::main(args, talk),
+        Verb::Sweep(args) => verbs::sweep::main(args, talk),
+        Verb::Kernel(args) => verbs::kernel::main(args),
+        Verb::Study(args) => verbs::study::main(args, talk),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::line(&failure.render());
+            failure.exit_code()
+        }
+    }
+}

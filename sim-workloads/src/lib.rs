@@ -3,6 +3,7 @@
 pub mod build;
 pub mod dist;
 pub mod kernel_compile;
+pub mod resolve;
 pub mod scenario;
 mod script;
 pub mod units;

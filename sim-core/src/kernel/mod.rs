@@ -38,12 +38,12 @@ use features::Features;
 use hooks::{Hooks, NoHooks};
 use rules::Rules;
 use runqueue::{CfsRq, Rq};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use task::SchedTask;
 use tunables::Tunables;
 
 /// When a need_resched flag is honoured while a task is in kernel mode (core.md §6.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PreemptModel {
     /// `PREEMPT_NONE`: on return to user mode, or when the task blocks.

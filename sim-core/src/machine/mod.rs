@@ -6,13 +6,13 @@ pub use costs::{Cost, Costs, Preset, UnknownCost};
 
 use crate::id::CpuId;
 use crate::time::{Instant, Nanos};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Full speed: work of 1 ns takes 1 ns.
 pub const CAPACITY_SCALE: u32 = 1024;
 
 /// What takes a CPU's time away from tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NonTaskKind {
     /// An interrupt handler or a softirq run at its end.

@@ -1,48 +1,8 @@
 //! What a run did, per task and in total, after a warm-up.
 
-use super::{Event, Observer, SwitchKind};
+use super::{Event, Latencies, Observer, SwitchKind};
 use crate::id::TaskId;
 use crate::time::{Instant, Nanos};
-use hdrhistogram::Histogram;
-
-/// Significant digits kept by latency histograms: values are exact to 0.1 %.
-const DIGITS: u8 = 3;
-
-/// A distribution of latencies.
-#[derive(Clone, Debug)]
-pub struct Latencies(Histogram<u64>);
-
-impl Default for Latencies {
-    fn default() -> Latencies {
-        Latencies(Histogram::new(DIGITS).expect("three digits are within the histogram's range"))
-    }
-}
-
-impl Latencies {
-    fn record(&mut self, time: Nanos) {
-        self.0.saturating_record(time.0);
-    }
-    /// How many were recorded.
-    pub fn count(&self) -> u64 {
-        self.0.len()
-    }
-    /// The value below which the fraction `q` of all lies (0 … 1), to 0.1 %. Zero when empty.
-    pub fn quantile(&self, q: f64) -> Nanos {
-        Nanos(self.0.value_at_quantile(q).min(self.0.max()))
-    }
-    /// The longest, to 0.1 %.
-    pub fn max(&self) -> Nanos {
-        Nanos(self.0.max())
-    }
-    /// The mean. Zero when empty.
-    pub fn mean(&self) -> Nanos {
-        Nanos(self.0.mean().round() as u64)
-    }
-    /// Adds all of `other`.
-    pub fn merge(&mut self, other: &Latencies) {
-        self.0.add(&other.0).expect("histograms that resize themselves take any value");
-    }
-}
 
 /// Figures of one task, or of all together.
 #[derive(Clone, Debug, Default)]

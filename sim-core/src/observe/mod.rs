@@ -2,6 +2,7 @@
 
 mod decision;
 mod digest;
+mod latencies;
 mod metrics;
 
 pub use decision::{
@@ -9,7 +10,8 @@ pub use decision::{
     TickRule, WakeupPreempt,
 };
 pub use digest::Digest;
-pub use metrics::{Latencies, Metrics, TaskMetrics};
+pub use latencies::Latencies;
+pub use metrics::{Metrics, TaskMetrics};
 
 use crate::id::{CpuId, TaskId};
 use crate::time::{Instant, Nanos};

@@ -105,7 +105,8 @@ fn check_sizes(scenario: &Scenario) -> Result<()> {
 }
 
 fn check_cpus(scenario: &Scenario, mask: Option<&CpuMask>, at: Path) -> Result<()> {
-    let (Some(mask), Some(cpus)) = (mask, scenario.machine.cpus) else { return Ok(()) };
+    let Some(mask) = mask else { return Ok(()) };
+    let cpus = scenario.machine.cpus();
     if mask.within(cpus) {
         return Ok(());
     }

@@ -2,8 +2,9 @@
 
 use crate::units::{Duration, Name, Whole, whole_up_to};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
-use sim_core::Nanos;
+use serde::{Deserialize, Serialize, Serializer};
+use sim_core::kernel::PreemptModel;
+use sim_core::kernel::tunables::{Tunable, TunableScaling};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -19,71 +20,57 @@ pub struct KernelSpec {
     pub hz: Option<u32>,
     /// When kernel code may be preempted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub preempt: Option<Preempt>,
+    pub preempt: Option<PreemptModel>,
     /// The boot argument `skew_tick=1`: ticks of different CPUs do not fall together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skew_tick: Option<bool>,
+    /// `CONFIG_IRQ_TIME_ACCOUNTING`: the time of interrupts is not charged to tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub irq_time_accounting: Option<bool>,
+    /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`: stolen time is not charged to tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steal_time_accounting: Option<bool>,
     /// Scheduler features as written to the kernel's `features` file: `NAME` sets, `NO_NAME` clears.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
-    /// Tunables by the kernel's names.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub tunables: BTreeMap<String, TunableValue>,
+    /// `sched_tunable_scaling` as it was from boot: 0, 1 or 2.
+    #[serde(rename = "sched_tunable_scaling", skip_serializing_if = "Option::is_none")]
+    pub tunable_scaling: Option<TunableScaling>,
+    /// Writes to tunables, in the order in which they are made: that of [`Tunable::ALL`], which is latency,
+    /// min_granularity, idle_min_granularity, wakeup_granularity, then the rest. Durations are in nanoseconds.
+    #[serde(flatten, serialize_with = "by_name")]
+    pub tunables: BTreeMap<Tunable, u64>,
+    /// After these writes, write the present value to `sched_tunable_scaling` again: from 5.13 on the one way to make
+    /// `sched_nr_latency` follow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rewrite_tunable_scaling: bool,
 }
-
-/// The kernel's preemption models that exist without a real-time patch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Preempt {
-    /// `PREEMPT_NONE`: kernel code runs until it returns to user mode or sleeps.
-    None,
-    /// `PREEMPT_VOLUNTARY`: as none, with a check at marked places.
-    Voluntary,
-    /// `PREEMPT`: kernel code is preempted anywhere outside of locks.
-    Full,
-}
-
-/// The value of a tunable. Written as a plain number: the kernel's names tell which are nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum TunableValue {
-    /// A duration.
-    Duration(Nanos),
-    /// A plain number.
-    Number(u64),
-}
-
-/// What a tunable holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TunableKind {
-    /// A duration of at most 2³² − 1 ns, which is what the kernel stores.
-    Duration,
-    /// A whole number from 0 to this.
-    Number(u32),
-}
-
-/// Every tunable a scenario may name. Which of them a kernel has is for its profile to say.
-pub const TUNABLES: &[(&str, TunableKind)] = &[
-    ("sched_base_slice_ns", TunableKind::Duration),
-    ("sched_child_runs_first", TunableKind::Number(1)),
-    ("sched_idle_min_granularity_ns", TunableKind::Duration),
-    ("sched_latency_ns", TunableKind::Duration),
-    ("sched_migration_cost_ns", TunableKind::Duration),
-    ("sched_min_granularity_ns", TunableKind::Duration),
-    ("sched_nr_latency", TunableKind::Number(u32::MAX)),
-    ("sched_nr_migrate", TunableKind::Number(u32::MAX)),
-    ("sched_tunable_scaling", TunableKind::Number(2)),
-    ("sched_wakeup_granularity_ns", TunableKind::Duration),
-];
 
 /// Keys of the table that are not tunables.
-const SETTINGS: &[&str] = &["profile", "hz", "preempt", "skew_tick", "features"];
+const SETTINGS: &[&str] = &[
+    "profile",
+    "hz",
+    "preempt",
+    "skew_tick",
+    "irq_time_accounting",
+    "steal_time_accounting",
+    "features",
+    SCALING,
+    "rewrite_tunable_scaling",
+];
+
+/// The tunable that decides how the others were scaled at boot.
+const SCALING: &str = "sched_tunable_scaling";
+
+fn by_name<S: Serializer>(tunables: &BTreeMap<Tunable, u64>, s: S) -> Result<S::Ok, S::Error> {
+    s.collect_map(tunables.iter().map(|(tunable, value)| (tunable.name(), value)))
+}
 
 /// The most features one scenario may name.
 const MAX_FEATURES: usize = 100;
 
 static KEYS: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| SETTINGS.iter().copied().chain(TUNABLES.iter().map(|(name, _)| *name)).collect());
+    LazyLock::new(|| SETTINGS.iter().copied().chain(Tunable::ALL.iter().map(|t| t.name())).collect());
 
 /// Values of `hz` the kernel can be built with.
 pub const HZ: &[u32] = &[100, 250, 300, 1000];
@@ -110,8 +97,12 @@ impl<'de> Visitor<'de> for KernelVisitor {
                 Key::Preempt => spec.preempt = Some(map.next_value()?),
                 Key::SkewTick => spec.skew_tick = Some(map.next_value()?),
                 Key::Features => spec.features = map.next_value::<Features>()?.0,
-                Key::Tunable(name, kind) => {
-                    spec.tunables.insert(name.to_owned(), map.next_value_seed(kind)?);
+                Key::IrqTime => spec.irq_time_accounting = Some(map.next_value()?),
+                Key::StealTime => spec.steal_time_accounting = Some(map.next_value()?),
+                Key::Scaling => spec.tunable_scaling = Some(map.next_value::<Scaling>()?.0),
+                Key::RewriteScaling => spec.rewrite_tunable_scaling = map.next_value()?,
+                Key::Tunable(tunable) => {
+                    spec.tunables.insert(tunable, map.next_value_seed(ValueOf(tunable))?);
                 }
             }
         }
@@ -124,8 +115,12 @@ enum Key {
     Hz,
     Preempt,
     SkewTick,
+    IrqTime,
+    StealTime,
     Features,
-    Tunable(&'static str, TunableKind),
+    Scaling,
+    RewriteScaling,
+    Tunable(Tunable),
 }
 
 impl<'de> Deserialize<'de> for Key {
@@ -143,10 +138,13 @@ impl<'de> Deserialize<'de> for Key {
                     "preempt" => Key::Preempt,
                     "skew_tick" => Key::SkewTick,
                     "features" => Key::Features,
+                    "irq_time_accounting" => Key::IrqTime,
+                    "steal_time_accounting" => Key::StealTime,
+                    SCALING => Key::Scaling,
+                    "rewrite_tunable_scaling" => Key::RewriteScaling,
                     _ => {
-                        let tunable = TUNABLES.iter().find(|(name, _)| *name == key);
-                        let (name, kind) = tunable.ok_or_else(|| E::unknown_field(key, &KEYS))?;
-                        Key::Tunable(name, *kind)
+                        let tunable = Tunable::ALL.iter().find(|t| t.name() == key);
+                        Key::Tunable(*tunable.ok_or_else(|| E::unknown_field(key, &KEYS))?)
                     }
                 })
             }
@@ -155,20 +153,30 @@ impl<'de> Deserialize<'de> for Key {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for TunableKind {
-    type Value = TunableValue;
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<TunableValue, D::Error> {
-        match self {
-            TunableKind::Duration => {
-                let Duration(value) = Duration::deserialize(d)?;
-                if value.0 > u64::from(u32::MAX) {
-                    let message = format!("{value} is too long for a tunable: at most 4294967295ns");
-                    return Err(D::Error::custom(message));
-                }
-                Ok(TunableValue::Duration(value))
-            }
-            TunableKind::Number(max) => whole_up_to(max, d).map(TunableValue::Number),
+/// Reads the value of a tunable. What the kernel would refuse is for its profile to say.
+struct ValueOf(Tunable);
+
+impl<'de> DeserializeSeed<'de> for ValueOf {
+    type Value = u64;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<u64, D::Error> {
+        if !self.0.is_duration() {
+            return whole_up_to(u32::MAX, d);
         }
+        let Duration(value) = Duration::deserialize(d)?;
+        if value.0 > u64::from(u32::MAX) {
+            return Err(D::Error::custom(format!("{value} is too long for a tunable: at most 4294967295ns")));
+        }
+        Ok(value.0)
+    }
+}
+
+struct Scaling(TunableScaling);
+
+impl<'de> Deserialize<'de> for Scaling {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Scaling, D::Error> {
+        let number = whole_up_to(2, d)?;
+        let scaling = TunableScaling::from_number(number);
+        scaling.map(Scaling).ok_or_else(|| D::Error::custom("allowed are 0, 1 and 2"))
     }
 }
 

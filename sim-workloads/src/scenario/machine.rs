@@ -1,10 +1,11 @@
 //! The `[machine]`, `[costs]` and `[run]` tables.
 
-use crate::units::{Duration, optional_duration, optional_whole};
+use crate::units::{Duration, duration, optional_duration, optional_whole, whole};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use sim_core::Nanos;
 use sim_core::cpumask::MAX_CPUS;
+use sim_core::machine::{Costs, NonTaskKind, Preset};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -20,6 +21,39 @@ pub struct MachineSpec {
         skip_serializing_if = "Option::is_none"
     )]
     pub cpus: Option<u32>,
+    /// When the tick grid starts.
+    #[serde(default, with = "duration", rename(serialize = "tick_phase_ns"))]
+    pub tick_phase: Nanos,
+    /// What takes CPU time away from tasks at regular intervals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interference: Vec<InterferenceSpec>,
+}
+
+impl MachineSpec {
+    /// Number of logical CPUs: 1 unless given.
+    pub fn cpus(&self) -> u32 {
+        self.cpus.unwrap_or(1)
+    }
+}
+
+/// `[[machine.interference]]`: something that takes a CPU's time at regular intervals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct InterferenceSpec {
+    /// The CPU.
+    #[serde(deserialize_with = "whole::<_, _, 0, { MAX_CPUS as i64 - 1 }>")]
+    pub cpu: u32,
+    /// Interrupt or steal.
+    pub kind: NonTaskKind,
+    /// First time.
+    #[serde(default, with = "duration", rename(serialize = "start_ns"))]
+    pub start: Nanos,
+    /// Interval.
+    #[serde(with = "duration", rename(serialize = "period_ns"))]
+    pub period: Nanos,
+    /// How long each time; shorter than the period.
+    #[serde(with = "duration", rename(serialize = "time_ns"))]
+    pub time: Nanos,
 }
 
 /// How long a run is, and what of it counts.
@@ -49,7 +83,7 @@ pub struct RunSpec {
 pub struct CostsSpec {
     /// Name of a set of costs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub preset: Option<CostPreset>,
+    pub preset: Option<Preset>,
     /// Single costs by name; `NAME_ns` when written.
     #[serde(flatten, serialize_with = "named_ns")]
     pub costs: BTreeMap<String, Nanos>,
@@ -59,23 +93,8 @@ fn named_ns<S: Serializer>(costs: &BTreeMap<String, Nanos>, s: S) -> Result<S::O
     s.collect_map(costs.iter().map(|(name, cost)| (format!("{name}_ns"), cost.0)))
 }
 
-/// Named sets of costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CostPreset {
-    /// Everything is free: the textbook scheduler.
-    Zero,
-    /// A machine of its own.
-    BareMetal,
-    /// A virtual machine.
-    Guest,
-}
-
-/// Every cost a scenario may name.
-pub const COSTS: &[&str] = &["tick_to_switch", "context_switch", "wakeup", "syscall", "fork", "exec", "exit"];
-
 static KEYS: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| ["preset"].into_iter().chain(COSTS.iter().copied()).collect());
+    LazyLock::new(|| ["preset"].into_iter().chain(Costs::TABLE.iter().map(|c| c.name)).collect());
 
 impl<'de> Deserialize<'de> for CostsSpec {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<CostsSpec, D::Error> {

@@ -15,8 +15,8 @@ mod task;
 
 pub(crate) use check::expand;
 pub use error::{ErrorKind, Place, ScenarioError};
-pub use kernel::{HZ, KernelSpec, Preempt, TUNABLES, TunableKind, TunableValue};
-pub use machine::{COSTS, CostPreset, CostsSpec, MachineSpec, RunSpec};
+pub use kernel::{HZ, KernelSpec};
+pub use machine::{CostsSpec, InterferenceSpec, MachineSpec, RunSpec};
 pub(crate) use objects::Kind;
 pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};
 pub use step::{PipeTransfer, Step};

@@ -133,6 +133,7 @@ pub(super) fn find(root: &Node, path: &[Segment]) -> Origin {
                 entries.iter().find(|e| e.key == *key).map(|e| &e.node)
             }
             (Value::Array(items), Segment::Index(i)) => items.get(*i),
+            (Value::Array(items), Segment::Key(i)) => i.parse().ok().and_then(|i: usize| items.get(i)),
             _ => None,
         };
         let Some(next) = next else { break };

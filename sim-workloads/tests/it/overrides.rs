@@ -1,6 +1,7 @@
 //! Settings that override the file.
 
-use sim_workloads::scenario::{Scenario, ScenarioError, TunableValue};
+use sim_core::kernel::tunables::Tunable;
+use sim_workloads::scenario::{Scenario, ScenarioError};
 
 const TEXT: &str = r#"
 [kernel]
@@ -39,17 +40,16 @@ fn replace_and_create() {
     ])
     .unwrap();
     assert_eq!(scenario.kernel.profile.as_deref(), Some("5.10"));
-    let granularity = scenario.kernel.tunables["sched_wakeup_granularity_ns"];
-    assert_eq!(granularity, TunableValue::Duration(sim_core::Nanos::from_millis(15)));
-    assert_eq!(scenario.kernel.tunables["sched_nr_migrate"], TunableValue::Number(8));
+    assert_eq!(scenario.kernel.tunables[&Tunable::WakeupGranularity], 15_000_000);
+    assert_eq!(scenario.kernel.tunables[&Tunable::NrMigrate], 8);
     assert_eq!(scenario.kernel.features, ["NO_LAST_BUDDY", "WAKEUP_PREEMPTION"]);
     assert_eq!(scenario.kernel.skew_tick, Some(true));
     assert_eq!(scenario.machine.cpus, Some(4));
     assert_eq!(scenario.tasks[0].nice, -5, "the last one wins");
-    let json = serde_json::to_string(&(&scenario.kernel.tunables, &scenario.costs)).unwrap();
+    let json = serde_json::to_string(&(&scenario.kernel, &scenario.costs)).unwrap();
     assert_eq!(
         json,
-        r#"[{"sched_nr_migrate":8,"sched_wakeup_granularity_ns":15000000},{"preset":"zero","wakeup_ns":2000}]"#
+        r#"[{"profile":"5.10","skew_tick":true,"features":["NO_LAST_BUDDY","WAKEUP_PREEMPTION"],"sched_wakeup_granularity_ns":15000000,"sched_nr_migrate":8},{"preset":"zero","wakeup_ns":2000}]"#
     );
     let json = serde_json::to_string(&scenario.tasks[0]).unwrap();
     assert_eq!(

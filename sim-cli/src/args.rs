@@ -1,0 +1,116 @@
+//! The command line.
+
+use crate::failure::Failure;
+use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
+use crate::output::Format;
+use crate::verbs::{compare, kernel, run, study, sweep};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  cfsim run scenarios/two-hogs.toml
+  cfsim run scenarios/hog-and-sleeper.toml --set kernel.sched_wakeup_granularity_ns=15ms
+  cfsim compare scenarios/pipe-ping-pong.toml --b kernel.sched_wakeup_granularity_ns=15ms --runs 10
+  cfsim sweep scenarios/hog-and-sleeper.toml --scan kernel.sched_wakeup_granularity_ns 1ms 25ms 1ms
+  cfsim kernel diff 5.12 5.13
+  cfsim study scenarios/vmware-5.13.toml
+
+Exit codes:
+  0  done
+  1  error while running
+  2  wrong usage
+  3  a scenario or study is invalid or cannot be read
+  4  a comparison or validation is out of tolerance
+  5  a limit was reached (events, simulated time, steps at one instant, tasks)
+
+Results go to standard output, progress and warnings to standard error.";
+
+/// Predicts what scheduler tunables, kernel versions and patches cost, by simulating Linux's Completely Fair Scheduler.
+#[derive(Debug, Parser)]
+#[command(name = "cfsim", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: clap::ColorChoice,
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Say what is being done
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Run(run::RunArgs),
+    Compare(compare::CompareArgs),
+    Sweep(sweep::SweepArgs),
+    Kernel(kernel::KernelArgs),
+    Study(study::StudyArgs),
+}
+
+/// A scenario and what replaces parts of it.
+#[derive(Debug, Args)]
+pub(crate) struct ScenarioArgs {
+    /// The scenario file; - is standard input
+    pub(crate) scenario: PathBuf,
+    /// Replace a value of the scenario, like kernel.hz=1000 or task.hog.nice=5
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_setting)]
+    pub(crate) set: Vec<Setting>,
+    /// Kernel profile: short for --set kernel.profile=PROFILE
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) kernel: Option<String>,
+    /// Seed of the random draws
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Simulated time, like 10s
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// Simulated time at the start that statistics leave out, like 1s
+    #[arg(long, value_name = "TIME")]
+    pub(crate) warmup: Option<String>,
+}
+
+impl ScenarioArgs {
+    /// The settings in order: `--set` first, so that the named options win.
+    pub(crate) fn settings(&self) -> Vec<Setting> {
+        let named = [
+            ("kernel.profile", self.kernel.clone()),
+            ("seed", self.seed.map(|s| s.to_string())),
+            ("run.duration", self.duration.clone()),
+            ("run.warmup", self.warmup.clone()),
+        ];
+        let named = named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        self.set.iter().cloned().chain(named).collect()
+    }
+
+    /// Reads the scenario with its settings.
+    pub(crate) fn load(&self) -> Result<Loaded, Failure> {
+        ScenarioText::read(&self.scenario)?.with(&self.settings())
+    }
+}
+
+/// How a verb that simulates works and prints.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Number of threads; 0 takes all cores. Results do not depend on it
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub(crate) jobs: usize,
+}
+
+impl OutputArgs {
+    /// Starts the threads that runs are spread over.
+    pub(crate) fn start_threads(&self) -> Result<(), Failure> {
+        // More threads than cores gain nothing, and a slip of the pen must not start millions.
+        let jobs = self.jobs.min(1024);
+        let started = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
+        started.map_err(|e| Failure::Environment(format!("cannot start threads: {e}")))
+    }
+}

@@ -1,0 +1,134 @@
+//! Runs scenarios: one seed, or many on all cores.
+
+use crate::failure::Failure;
+use crate::load::Loaded;
+use crate::schedule_digest::ScheduleDigest;
+use rayon::prelude::*;
+use sim_core::engine::TaskInfo;
+use sim_core::observe::{Metrics, TaskMetrics};
+use sim_core::{End, Nanos, Simulation};
+use std::collections::BTreeMap;
+
+/// Up to this many tasks each has its own row; beyond, tasks of one name share one.
+const MAX_TASK_ROWS: usize = 20;
+
+/// Which tasks share a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum GroupBy {
+    /// By task up to 20 tasks, by name beyond.
+    Auto,
+    /// Every task has its own row.
+    Task,
+    /// Tasks with the same name share a row.
+    Name,
+}
+
+/// One task, or all tasks of one name.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) label: String,
+    pub(crate) count: usize,
+    pub(crate) metrics: TaskMetrics,
+    /// When the last of them ended, if all did.
+    pub(crate) completion: Option<Nanos>,
+}
+
+/// What one run did.
+#[derive(Debug, Clone)]
+pub(crate) struct RunResult {
+    pub(crate) seed: u64,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) total: Row,
+    /// Simulated time that statistics cover.
+    pub(crate) span: Nanos,
+    /// Simulated time at the end.
+    pub(crate) end_time: Nanos,
+    pub(crate) events: u64,
+    pub(crate) context_switches: u64,
+    pub(crate) nontask: Nanos,
+    pub(crate) digest: u64,
+    pub(crate) ended_by: &'static str,
+    /// Paths of tasks that wait for what never comes.
+    pub(crate) stalled: Vec<String>,
+}
+
+/// Runs a scenario under one seed.
+pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunResult, Failure> {
+    let builder = loaded.document.scenario.build(seed);
+    let warmup = loaded.resolved.warmup;
+    let observer = (Metrics::new(warmup), ScheduleDigest::default());
+    let mut simulation = Simulation::new(loaded.resolved.config.clone(), builder.objects, observer);
+    for task in builder.tasks {
+        simulation.add_task(task);
+    }
+    let outcome = simulation.run().map_err(|error| Failure::Run { seed, error })?;
+    let (metrics, digest) = &simulation.observer;
+    let tasks = simulation.tasks();
+    let all: Vec<usize> = (0..tasks.len()).collect();
+    let (ended_by, stalled) = match &outcome.end {
+        End::AllExited => ("all_exited", Vec::new()),
+        End::Duration => ("duration", Vec::new()),
+        End::Stalled(ids) => ("stalled", ids.iter().map(|t| tasks[t.index()].path.clone()).collect()),
+    };
+    Ok(RunResult {
+        seed,
+        rows: rows(tasks, metrics, group_by),
+        total: row("total".to_owned(), &all, tasks, metrics),
+        span: Nanos(outcome.at.0).saturating_sub(warmup),
+        end_time: Nanos(outcome.at.0),
+        events: outcome.events,
+        context_switches: metrics.context_switches(),
+        nontask: metrics.nontask(),
+        digest: digest.value(),
+        ended_by,
+        stalled,
+    })
+}
+
+/// Runs a scenario under `runs` seeds from its own on, on all cores; results in the order of seeds.
+pub(crate) fn run_seeds(loaded: &Loaded, runs: u32, group_by: GroupBy) -> Result<Vec<RunResult>, Failure> {
+    seeds(loaded, runs)
+        .into_par_iter()
+        .map(|seed| run(loaded, seed, group_by))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .collect()
+}
+
+/// The seeds of `runs` runs: the scenario's own and those that follow.
+pub(crate) fn seeds(loaded: &Loaded, runs: u32) -> Vec<u64> {
+    (0..u64::from(runs)).map(|i| loaded.resolved.seed.wrapping_add(i)).collect()
+}
+
+fn rows(tasks: &[TaskInfo], metrics: &Metrics, group_by: GroupBy) -> Vec<Row> {
+    let mut names: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (i, task) in tasks.iter().enumerate() {
+        names.entry(&task.name).or_default().push(i);
+    }
+    let by_name = match group_by {
+        GroupBy::Auto => tasks.len() > MAX_TASK_ROWS,
+        GroupBy::Task => false,
+        GroupBy::Name => true,
+    };
+    if by_name {
+        let mut groups: Vec<_> = names.into_iter().collect();
+        groups.sort_by_key(|(_, members)| members[0]);
+        return groups
+            .iter()
+            .map(|(name, members)| row((*name).to_owned(), members, tasks, metrics))
+            .collect();
+    }
+    let label =
+        |task: &TaskInfo| if names[task.name.as_str()].len() == 1 { &task.name } else { &task.path }.clone();
+    tasks.iter().enumerate().map(|(i, task)| row(label(task), &[i], tasks, metrics)).collect()
+}
+
+fn row(label: String, members: &[usize], tasks: &[TaskInfo], metrics: &Metrics) -> Row {
+    let ends: Option<Vec<u64>> = members.iter().map(|i| tasks[*i].end.map(|at| at.0)).collect();
+    Row {
+        label,
+        count: members.len(),
+        metrics: Metrics::sum(members.iter().map(|i| &metrics.tasks()[*i])),
+        completion: ends.and_then(|ends| ends.into_iter().max()).map(Nanos),
+    }
+}

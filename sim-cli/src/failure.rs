@@ -1,0 +1,61 @@
+//! Why the program gives up, and with which exit code.
+
+use sim_core::SimError;
+use sim_workloads::scenario::ScenarioError;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use thiserror::Error;
+
+/// A reason to give up.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// A mistake in a scenario or in a setting of it.
+    #[error("{0}")]
+    Scenario(#[from] Box<ScenarioError>),
+    /// A mistake in a study file.
+    #[error("{file}: {message}")]
+    Study { file: String, message: String },
+    /// A file that cannot be read.
+    #[error("cannot read {}: {source}", file.display())]
+    Read { file: PathBuf, source: std::io::Error },
+    /// The output cannot be written.
+    #[error("cannot write the result: {0}")]
+    Write(std::io::Error),
+    /// Arguments that are each right but not together.
+    #[error("{0}")]
+    Usage(String),
+    /// A run was given up.
+    #[error("seed {seed}: {error}")]
+    Run { seed: u64, error: SimError },
+    /// Something the program relies on is missing.
+    #[error("{0}")]
+    Environment(String),
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Failure {
+        Failure::Scenario(Box::new(error))
+    }
+}
+
+impl Failure {
+    /// The exit code, as `cfsim --help` lists them.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Run { error: SimError::Program { .. }, .. } => 1,
+            Failure::Write(_) | Failure::Environment(_) => 1,
+            Failure::Usage(_) => 2,
+            Failure::Scenario(_) | Failure::Study { .. } | Failure::Read { .. } => 3,
+            Failure::Run { .. } => 5,
+        })
+    }
+
+    /// The message with its place, over several lines where there is text to show; colours are stripped where they
+    /// are not wanted.
+    pub(crate) fn render(&self) -> String {
+        match self {
+            Failure::Scenario(error) => error.render(true),
+            other => format!("error: {other}"),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The figures that are compared, swept and averaged: one table with name, unit and meaning of each.
+
+use crate::experiment::RunResult;
+use crate::text;
+
+/// How a figure is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Nanoseconds.
+    Duration,
+    /// A plain number.
+    Number,
+    /// A part of one.
+    Share,
+}
+
+impl Unit {
+    /// The value with its unit, for people.
+    pub(crate) fn show(self, value: f64) -> String {
+        match self {
+            Unit::Duration => text::duration(value),
+            Unit::Number => text::significant(value),
+            Unit::Share => text::percent(value),
+        }
+    }
+}
+
+/// What it means when a figure grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Growth {
+    /// The work takes longer.
+    Slower,
+    /// The work is done sooner.
+    Faster,
+    /// Just more of it.
+    More,
+}
+
+/// A figure of a run.
+#[derive(Debug)]
+pub(crate) struct Figure {
+    /// Name in JSON and for `--metric`.
+    pub(crate) name: &'static str,
+    /// Name for people.
+    pub(crate) title: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) growth: Growth,
+    /// The value, if this run has one.
+    pub(crate) of: fn(&RunResult) -> Option<f64>,
+}
+
+/// All figures.
+pub(crate) const FIGURES: &[Figure] = &[
+    Figure {
+        name: "completion_time_ns",
+        title: "completion time",
+        unit: Unit::Duration,
+        growth: Growth::Slower,
+        of: |r| r.total.completion.map(|t| t.0 as f64),
+    },
+    Figure {
+        name: "work_per_second",
+        title: "work done per second",
+        unit: Unit::Number,
+        growth: Growth::Faster,
+        of: |r| {
+            (r.total.metrics.work > 0).then(|| ratio(r.total.metrics.work as f64, r.span.as_secs_f64()))?
+        },
+    },
+    Figure {
+        name: "latency_after_wakeup_p99_ns",
+        title: "latency after wake-up, p99",
+        unit: Unit::Duration,
+        growth: Growth::Slower,
+        of: |r| {
+            let latencies = &r.total.metrics.latency_after_wakeup;
+            (latencies.count() > 0).then(|| latencies.quantile(0.99).0 as f64)
+        },
+    },
+    Figure {
+        name: "latency_after_wakeup_mean_ns",
+        title: "latency after wake-up, mean",
+        unit: Unit::Duration,
+        growth: Growth::Slower,
+        of: |r| {
+            let latencies = &r.total.metrics.latency_after_wakeup;
+            (latencies.count() > 0).then(|| latencies.mean().0 as f64)
+        },
+    },
+    Figure {
+        name: "cpu_time_ns",
+        title: "CPU time",
+        unit: Unit::Duration,
+        growth: Growth::More,
+        of: |r| Some(r.total.metrics.cpu_time.0 as f64),
+    },
+    Figure {
+        name: "context_switches",
+        title: "context switches",
+        unit: Unit::Number,
+        growth: Growth::More,
+        of: |r| Some(r.context_switches as f64),
+    },
+    Figure {
+        name: "involuntary_switches",
+        title: "involuntary switches",
+        unit: Unit::Number,
+        growth: Growth::More,
+        of: |r| Some(r.total.metrics.involuntary as f64),
+    },
+    Figure {
+        name: "involuntary_switches_per_task",
+        title: "involuntary switches per task",
+        unit: Unit::Number,
+        growth: Growth::More,
+        of: |r| ratio(r.total.metrics.involuntary as f64, r.total.count as f64),
+    },
+    Figure {
+        name: "wakeup_preemptions",
+        title: "wakeup preemptions",
+        unit: Unit::Number,
+        growth: Growth::More,
+        of: |r| Some(r.total.metrics.wakeup_preemptions as f64),
+    },
+    Figure {
+        name: "wakeup_preemption_share",
+        title: "wake-ups on a busy CPU that preempt",
+        unit: Unit::Share,
+        growth: Growth::More,
+        of: |r| ratio(r.total.metrics.wakeup_preemptions as f64, r.total.metrics.wakeups_on_busy as f64),
+    },
+    Figure {
+        name: "tick_preemptions",
+        title: "tick preemptions",
+        unit: Unit::Number,
+        growth: Growth::More,
+        of: |r| Some(r.total.metrics.tick_preemptions as f64),
+    },
+    Figure {
+        name: "migrations",
+        title: "migrations",
+        unit: Unit::Number,
+        growth: Growth::More,
+        of: |r| Some(r.total.metrics.migrations as f64),
+    },
+];
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+/// Looks a figure up by its name, with or without `_ns`.
+pub(crate) fn by_name(name: &str) -> Result<&'static Figure, String> {
+    let found = |f: &&Figure| f.name == name || f.name.strip_suffix("_ns") == Some(name);
+    FIGURES.iter().find(found).ok_or_else(|| {
+        let names: Vec<_> = FIGURES.iter().map(|f| f.name).collect();
+        format!("'{name}' is not a metric: allowed are {}", names.join(", "))
+    })
+}
+
+/// The figures to show: the chosen ones in their order, else all of them that every run has.
+pub(crate) fn select<'a>(
+    chosen: &[&'static Figure],
+    results: impl IntoIterator<Item = &'a RunResult> + Clone,
+) -> Vec<&'static Figure> {
+    let has = |f: &&'static Figure| results.clone().into_iter().all(|r| (f.of)(r).is_some());
+    if chosen.is_empty() { FIGURES.iter().filter(has).collect() } else { chosen.to_vec() }
+}
+
+/// Values of a figure over several runs, one for each run that has one.
+pub(crate) fn values(figure: &Figure, results: &[RunResult]) -> Vec<f64> {
+    results.iter().filter_map(figure.of).collect()
+}

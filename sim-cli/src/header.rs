@@ -1,0 +1,91 @@
+//! What every result says about where it comes from.
+
+use crate::load::Loaded;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// The rule that stands for placement and load balancing until scheduling domains are modelled.
+pub(crate) const INTERIM: &str =
+    "placement and balancing: interim rule (idle CPU, else least loaded, periodic even-out)";
+
+/// Head of a JSON document about a scenario.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Header {
+    pub(crate) schema_version: u32,
+    pub(crate) tool: &'static str,
+    pub(crate) tool_version: &'static str,
+    pub(crate) verb: &'static str,
+    /// Kernel imitated.
+    pub(crate) model: String,
+    /// Title of the scenario.
+    pub(crate) scenario: String,
+    /// BLAKE3 of the configuration; equal configurations under other seeds have equal hashes.
+    pub(crate) config_hash: String,
+    pub(crate) seed: u64,
+    pub(crate) runs: u32,
+    pub(crate) warmup_ns: u64,
+    /// How far to trust the result.
+    pub(crate) notes: Vec<String>,
+    /// To be checked before the result is trusted.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Header {
+    /// The head of a result of `verb` over `runs` seeds.
+    pub(crate) fn new(verb: &'static str, loaded: &Loaded, runs: u32) -> Header {
+        let config = &loaded.resolved.config;
+        let scenario = &loaded.document.scenario;
+        let name = if scenario.name.is_empty() { "unnamed scenario" } else { &scenario.name };
+        Header {
+            schema_version: SCHEMA_VERSION,
+            tool: "cfsim",
+            tool_version: env!("CARGO_PKG_VERSION"),
+            verb,
+            model: config.kernel.profile.to_owned(),
+            scenario: name.to_owned(),
+            config_hash: config_hash(loaded),
+            seed: loaded.resolved.seed,
+            runs,
+            warmup_ns: loaded.resolved.warmup.0,
+            notes: if config.kernel.cpus > 1 { vec![INTERIM.to_owned()] } else { Vec::new() },
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The notes as lines for people.
+    pub(crate) fn notes_text(&self) -> String {
+        self.notes.iter().map(|note| format!("note: {note}\n")).collect()
+    }
+}
+
+/// The configuration as it was run: the scenario with its settings, and what defaults made of it.
+pub(crate) fn configuration(loaded: &Loaded) -> Value {
+    let config = &loaded.resolved.config;
+    let costs: serde_json::Map<String, Value> =
+        config.machine.costs.iter().map(|(name, cost)| (format!("{name}_ns"), json!(cost.0))).collect();
+    let interference = config.machine.interference.iter().map(|i| {
+        json!({ "cpu": i.cpu, "kind": i.kind, "start_ns": i.start, "period_ns": i.period, "time_ns": i.time })
+    });
+    json!({
+        "kernel": config.kernel,
+        "machine": {
+            "costs": costs,
+            "tick_phase_ns": config.machine.tick_phase,
+            "interference": interference.collect::<Vec<_>>(),
+        },
+        "duration_ns": config.duration,
+        "warmup_ns": loaded.resolved.warmup,
+        "scenario": loaded.document.scenario,
+    })
+}
+
+fn config_hash(loaded: &Loaded) -> String {
+    let mut value = configuration(loaded);
+    if let Some(scenario) = value["scenario"].as_object_mut() {
+        scenario.remove("seed");
+    }
+    blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
+}

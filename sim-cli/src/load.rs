@@ -1,0 +1,91 @@
+//! Reads scenario files and puts settings over them.
+
+use crate::failure::Failure;
+use sim_workloads::resolve::Resolved;
+use sim_workloads::scenario::{Document, MAX_BYTES};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A (key, value) pair that replaces a value of the scenario.
+pub(crate) type Setting = (String, String);
+
+/// A scenario ready to run.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    pub(crate) document: Document,
+    pub(crate) resolved: Resolved,
+}
+
+/// The text of a scenario file, so that several variants of it can be made.
+#[derive(Debug, Clone)]
+pub(crate) struct ScenarioText {
+    file: String,
+    text: String,
+}
+
+impl ScenarioText {
+    /// Reads a file; `-` is standard input.
+    pub(crate) fn read(path: &Path) -> Result<ScenarioText, Failure> {
+        Ok(ScenarioText { file: path.display().to_string(), text: read_text(path)? })
+    }
+
+    /// The scenario with these settings, the later ones winning.
+    pub(crate) fn with(&self, settings: &[Setting]) -> Result<Loaded, Failure> {
+        let document = Document::parse(&self.text, &self.file, settings)?;
+        let resolved = document.resolve()?;
+        Ok(Loaded { document, resolved })
+    }
+}
+
+/// Reads a text file of bounded size.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    let failed = |source| Failure::Read { file: path.to_owned(), source };
+    let mut text = String::new();
+    // One byte more than allowed: the parser then refuses it with the right message.
+    let limit = MAX_BYTES as u64 + 1;
+    let read = if path.as_os_str() == "-" {
+        std::io::stdin().take(limit).read_to_string(&mut text)
+    } else {
+        File::open(path).map_err(failed)?.take(limit).read_to_string(&mut text)
+    };
+    read.map_err(failed)?;
+    Ok(text)
+}
+
+/// Splits `key=value` at the first `=`.
+pub(crate) fn parse_setting(text: &str) -> Result<Setting, String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err(format!("'{text}' is not key=value, like kernel.hz=1000")),
+    }
+}
+
+/// Splits `key=value,key=value,…`. A part without `=` belongs to the value before it, so that values may hold commas.
+pub(crate) fn parse_settings(text: &str) -> Result<Vec<Setting>, String> {
+    let mut settings: Vec<Setting> = Vec::new();
+    for part in text.split(',') {
+        match settings.last_mut() {
+            Some((_, value)) if !part.contains('=') => {
+                value.push(',');
+                value.push_str(part);
+            }
+            _ => settings.push(parse_setting(part)?),
+        }
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_settings_may_hold_commas_in_values() {
+        let settings = parse_settings("kernel.features=NO_A,B,kernel.hz=100").unwrap();
+        let expected = [("kernel.features", "NO_A,B"), ("kernel.hz", "100")];
+        assert_eq!(settings, expected.map(|(k, v)| (k.to_owned(), v.to_owned())));
+        assert!(parse_settings("kernel.hz").is_err());
+        assert!(parse_settings("=1").is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! `cfsim run`: what tasks get out of a scenario.
+
+mod single;
+mod totals;
+
+use crate::args::{OutputArgs, ScenarioArgs};
+use crate::experiment::{self, GroupBy, RunResult};
+use crate::failure::Failure;
+use crate::output::{self, Talk};
+use clap::Args;
+
+/// Run a scenario and print what every task got
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cfsim run scenarios/two-hogs.toml
+  cfsim run scenarios/two-hogs.toml --kernel 5.12 --set costs.preset=zero --duration 30s
+  cfsim run scenarios/kernel-compile-8vcpu.toml --runs 10 --format json
+
+With --runs N the scenario runs under N seeds (its own and those that follow) on all cores, and the means over the
+seeds are printed with their 95 % confidence intervals (Student's t).")]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Number of seeds
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: u32,
+    /// Which tasks share a row; auto: by name when there are more than 20
+    #[arg(long, value_enum, default_value_t = GroupBy::Auto)]
+    group_by: GroupBy,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn main(args: &RunArgs, talk: Talk) -> Result<(), Failure> {
+    args.output.start_threads()?;
+    let loaded = args.scenario.load()?;
+    talk.progress(&format!("{} run(s) of {}", args.runs, args.scenario.scenario.display()));
+    let results = experiment::run_seeds(&loaded, args.runs, args.group_by)?;
+    let warnings = warnings(&results);
+    warnings.iter().for_each(|warning| talk.warn(warning));
+    match results.as_slice() {
+        [result] => output::print(&single::report(&loaded, result, warnings), args.output.format),
+        _ => output::print(&totals::report(&loaded, &results, warnings), args.output.format),
+    }
+}
+
+/// What should be checked before the results are trusted; equal warnings of several seeds are one.
+pub(crate) fn warnings(results: &[RunResult]) -> Vec<String> {
+    const NAMED: usize = 5;
+    let mut warnings = Vec::new();
+    for result in results {
+        if !result.stalled.is_empty() {
+            let names = result.stalled.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = match result.stalled.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            warnings.push(format!("these tasks wait for what never comes: {names}{more}"));
+        }
+        if result.span.is_zero() {
+            warnings.push("the run ended before the warm-up was over: nothing was counted".to_owned());
+        }
+    }
+    warnings.sort();
+    warnings.dedup();
+    warnings
+}

@@ -1,0 +1,132 @@
+//! From what a scenario says to what a run needs: defaults filled in, names looked up, writes to tunables made.
+
+use crate::scenario::{Document, InterferenceSpec, MachineSpec, ScenarioError};
+use sim_core::kernel::rules::Rules;
+use sim_core::kernel::tunables::{Tunable, Tunables};
+use sim_core::kernel::{KernelConfig, Profile};
+use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
+use sim_core::{CpuId, Instant, Limits, Nanos, SimConfig};
+
+/// The profile of a scenario that names none.
+pub const DEFAULT_PROFILE: &str = "6.1";
+/// The costs of a scenario that names none.
+pub const DEFAULT_COSTS: Preset = Preset::BareMetal;
+/// The most entries of `machine.interference`.
+pub const MAX_INTERFERENCE: usize = 1_000;
+
+/// All that determines a run but the tasks, which [`crate::scenario::Scenario::build`] makes.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// Configuration of the simulation.
+    pub config: SimConfig,
+    /// Simulated time at the start that statistics leave out.
+    pub warmup: Nanos,
+    /// Seed of all random draws.
+    pub seed: u64,
+}
+
+/// Whether a kernel with these rules has the tunable.
+pub fn has_tunable(rules: &Rules, tunable: Tunable) -> bool {
+    tunable != Tunable::IdleMinGranularity || rules.idle_min_granularity
+}
+
+impl Document {
+    /// Fills in defaults and looks up names.
+    ///
+    /// # Errors
+    /// A mistake with its place: an unknown profile or feature, a tunable this kernel does not have, a value it would
+    /// refuse, a CPU beyond the machine.
+    pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
+        let scenario = &self.scenario;
+        let config = SimConfig {
+            kernel: self.kernel_config()?,
+            machine: self.machine_config()?,
+            duration: scenario.run.duration,
+            limits: Limits::default(),
+        };
+        if let Some(duration) = config.duration.filter(|d| *d > config.limits.time) {
+            let message = format!("{duration} is too long: at most {} can be simulated", config.limits.time);
+            return Err(self.error_at(&["run", "duration"], message));
+        }
+        Ok(Resolved { config, warmup: scenario.run.warmup.unwrap_or(Nanos::ZERO), seed: scenario.seed })
+    }
+
+    fn kernel_config(&self) -> Result<KernelConfig, ScenarioError> {
+        let spec = &self.scenario.kernel;
+        let name = spec.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
+        let profile =
+            Profile::by_name(name).map_err(|e| self.error_at(&["kernel", "profile"], e.to_string()))?;
+        let mut kernel = KernelConfig::new(profile, self.scenario.machine.cpus());
+        kernel.hz = spec.hz.unwrap_or(kernel.hz);
+        kernel.preempt = spec.preempt.unwrap_or(kernel.preempt);
+        kernel.skew_tick = spec.skew_tick.unwrap_or(kernel.skew_tick);
+        kernel.irq_time_accounting = spec.irq_time_accounting.unwrap_or(kernel.irq_time_accounting);
+        kernel.steal_time_accounting = spec.steal_time_accounting.unwrap_or(kernel.steal_time_accounting);
+        for (i, word) in spec.features.iter().enumerate() {
+            let refused = kernel.features.write(word);
+            refused.map_err(|e| self.error_at(&["kernel", "features", &i.to_string()], e.to_string()))?;
+        }
+        self.write_tunables(&mut kernel)?;
+        Ok(kernel)
+    }
+
+    fn write_tunables(&self, kernel: &mut KernelConfig) -> Result<(), ScenarioError> {
+        let spec = &self.scenario.kernel;
+        if let Some(scaling) = spec.tunable_scaling {
+            kernel.tunables = Tunables::boot_scaled(kernel.cpus, scaling);
+        }
+        for (tunable, value) in &spec.tunables {
+            let at = ["kernel", tunable.name()];
+            if !has_tunable(&kernel.rules, *tunable) {
+                let message = format!("kernel {} has no {}", kernel.profile, tunable.name());
+                return Err(self.error_at(&at, message));
+            }
+            let written = kernel.tunables.write(&kernel.rules, *tunable, *value);
+            written.map_err(|e| self.error_at(&at, e.to_string()))?;
+        }
+        if spec.rewrite_tunable_scaling {
+            kernel.tunables.rewrite_scaling();
+        }
+        Ok(())
+    }
+
+    fn machine_config(&self) -> Result<MachineConfig, ScenarioError> {
+        let (spec, machine) = (&self.scenario.costs, &self.scenario.machine);
+        let mut costs = Costs::preset(spec.preset.unwrap_or(DEFAULT_COSTS));
+        for (name, value) in &spec.costs {
+            costs.set(name, *value).map_err(|e| self.error_at(&["costs", name], e.to_string()))?;
+        }
+        if machine.interference.len() > MAX_INTERFERENCE {
+            let message = format!("{} entries: at most {MAX_INTERFERENCE}", machine.interference.len());
+            return Err(self.error_at(&["machine", "interference"], message));
+        }
+        let entries = machine.interference.iter().enumerate().map(|(i, entry)| {
+            let at = |key, message| self.error_at(&["machine", "interference", &i.to_string(), key], message);
+            interference(machine, entry).map_err(|(key, message)| at(key, message))
+        });
+        let interference = entries.collect::<Result<_, _>>()?;
+        let tick_phase = machine.tick_phase;
+        Ok(MachineConfig { tick_phase, interference, ..MachineConfig::new(costs) })
+    }
+}
+
+/// Checks one entry; a mistake comes with its key.
+fn interference(
+    machine: &MachineSpec,
+    entry: &InterferenceSpec,
+) -> Result<Interference, (&'static str, String)> {
+    if entry.cpu >= machine.cpus() {
+        let last = machine.cpus() - 1;
+        return Err(("cpu", format!("CPU {} is beyond the machine, which has CPUs 0-{last}", entry.cpu)));
+    }
+    if entry.time >= entry.period {
+        return Err(("time", format!("{} of every {} leaves no time for tasks", entry.time, entry.period)));
+    }
+    Ok(Interference {
+        cpu: CpuId(entry.cpu),
+        kind: entry.kind,
+        start: Instant(entry.start.0),
+        period: entry.period,
+        time: entry.time,
+    })
+}
