@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Verb::Sweep(args) => verbs::sweep::main(args, talk),
         Verb::Kernel(args) => verbs::kernel::main(args),
         Verb::Study(args) => verbs::study::main(args, talk),
+        Verb::Validate(args) => verbs::validate::main(args, talk),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
