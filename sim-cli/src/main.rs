@@ -1,6 +1,7 @@
 //! `cfsim`: predicts what scheduler tunables, kernel versions and patches cost.
 
 mod args;
+mod comparison;
 mod experiment;
 mod failure;
 mod figures;
