@@ -214,6 +214,8 @@ impl Line {
         };
         let show = |x: f64| match self.difference_percent {
             None if self.figure.unit == Unit::Duration => text::duration(x),
+            // A difference too small to show has no sign.
+            _ if x.abs() < 0.005 => "0.00".to_owned(),
             _ => format!("{x:+.2}"),
         };
         match estimate.interval95 {

@@ -10,6 +10,7 @@ mod load;
 mod output;
 mod schedule_digest;
 mod stats;
+mod sweeping;
 mod text;
 mod verbs;
 
