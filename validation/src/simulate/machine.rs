@@ -182,7 +182,7 @@ pub fn calibrate(root: &Path) -> Result<Calibration, CalibrationError> {
             let capture = captures.iter().find(|c| c.id.to_string() == *name);
             let capture = capture.ok_or_else(|| CalibrationError::Missing(name.clone()))?;
             profile = capture.meta.profile()?;
-            seen.extend(delays(capture));
+            seen.push(delays(capture));
         }
         machines.push(from_delays(profile, &names, &seen)?);
     }
@@ -192,9 +192,17 @@ pub fn calibrate(root: &Path) -> Result<Calibration, CalibrationError> {
 /// The timer path `w` cannot be told from a trace; 1 µs, the least the captures allow.
 const TIMER_IRQ_NS: i64 = 1_000;
 
-fn from_delays(profile: &str, names: &[String], seen: &[Delay]) -> Result<CaptureMachine, CalibrationError> {
+fn from_delays(
+    profile: &str,
+    names: &[String],
+    seen: &[Vec<Delay>],
+) -> Result<CaptureMachine, CalibrationError> {
     let mean = |path: DelayPath| -> Result<i64, CalibrationError> {
-        let mut ns: Vec<i64> = seen.iter().filter(|d| d.path == path).map(|d| d.ns).collect();
+        // Of the first capture that shows it: later ones trace more, which lengthens paths.
+        let of = |capture: &Vec<Delay>| -> Vec<i64> {
+            capture.iter().filter(|d| d.path == path).map(|d| d.ns).collect()
+        };
+        let mut ns = seen.iter().map(of).find(|ns| !ns.is_empty()).unwrap_or_default();
         ns.sort_unstable();
         // The first turns of a pair are cold: the middle nine tenths count.
         let cut = ns.len() / 20;
