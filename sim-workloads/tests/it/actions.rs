@@ -17,6 +17,8 @@ value = 1
 parties = 2
 [job_servers.j]
 tokens = 3
+[machine]
+cpus = 2
 [task.all]
 count = 2
 program = [
