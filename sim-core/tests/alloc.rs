@@ -1,5 +1,7 @@
 //! Once its tables and its event queue have grown, a simulation allocates no memory.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use sim_core::kernel::{KernelConfig, Policy, Profile};
 use sim_core::machine::{Costs, MachineConfig, Preset};
 use sim_core::program::{Action, Objects, Program, TaskSpec, Work};
