@@ -5,6 +5,8 @@ mod mistakes;
 mod overrides;
 mod samples;
 mod streams;
+mod teaching;
+mod waits;
 
 use sim_core::program::{Action, Program, ProgramContext};
 use sim_core::{Instant, Nanos, TaskId};
