@@ -1,6 +1,7 @@
 //! `cfsim`: predicts what scheduler tunables, kernel versions and patches cost.
 
 mod args;
+mod comparison;
 mod experiment;
 mod failure;
 mod figures;
@@ -9,6 +10,7 @@ mod load;
 mod output;
 mod schedule_digest;
 mod stats;
+mod sweeping;
 mod text;
 mod verbs;
 
