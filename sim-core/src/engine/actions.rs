@@ -71,7 +71,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 return Ok(false);
             }
             Attempt::Block(then) => {
-                self.tasks[task.index()].then = then;
+                let t = &mut self.tasks[task.index()];
+                t.then = then;
+                t.blocked_since.get_or_insert(self.now);
                 self.kernel.set_sleeping(task);
             }
             Attempt::Yield(then) => self.tasks[task.index()].then = then,
@@ -89,7 +91,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     fn next_action(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         let cx = ProgramContext { now: self.now, task, cpu_time: self.kernel.task_runtime(task, self.now) };
-        let action = self.tasks[task.index()].program.next(&cx);
+        let t = &mut self.tasks[task.index()];
+        t.blocked_since = None;
+        let action = t.program.next(&cx);
         self.check_action(task, &action)?;
         self.begin(cpu, task, action, cx.cpu_time);
         Ok(())

@@ -65,6 +65,8 @@ pub(super) struct Exec {
     pub(super) waits_for_child: bool,
     /// Guards timers: a sleep that ended early leaves a stale one.
     pub(super) timer_generation: u32,
+    /// When the running action first blocked.
+    pub(super) blocked_since: Option<Instant>,
 }
 
 /// Who a task is, for reports.

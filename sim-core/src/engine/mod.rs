@@ -8,9 +8,11 @@ mod dispatch;
 mod exec;
 mod objects;
 mod queue;
+mod waits;
 
 pub use config::{End, Limits, Outcome, SimConfig, SimError};
 pub use exec::TaskInfo;
+pub use waits::{Deadlock, Doing, MAX_ANALYSED, Unfinished, WaitFor};
 
 use crate::id::{CpuId, GroupId, TaskId};
 use crate::kernel::hooks::{Hooks, NoHooks};
@@ -118,6 +120,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             zombies: 0,
             waits_for_child: false,
             timer_generation: 0,
+            blocked_since: None,
         });
     }
 
@@ -131,7 +134,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             if self.alive == 0 && !self.infos.is_empty() {
                 break End::AllExited;
             }
-            let Some(at) = self.queue.peek() else { break self.stalled() };
+            let next = self.queue.peek().filter(|_| self.alive == 0 || !self.queue.is_idle());
+            let Some(at) = next else { break self.stalled() };
             if at > stop {
                 self.now = stop;
                 break End::Duration;

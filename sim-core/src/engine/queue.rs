@@ -85,19 +85,23 @@ pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Entry>>,
     sequence: u64,
     last: Instant,
+    /// How many of the events are the machine's own.
+    machine: usize,
 }
 
 impl EventQueue {
     /// Adds an event. Panics if it lies before the event popped last: time never goes back.
     pub(crate) fn push(&mut self, at: Instant, what: Happening) {
         assert!(at >= self.last, "an event at {at:?} lies before the present {:?}", self.last);
+        self.machine += usize::from(what.class() == Class::Machine);
         self.heap.push(Reverse((at, what.class(), self.sequence, what)));
         self.sequence += 1;
     }
 
     /// The next event.
     pub(crate) fn pop(&mut self) -> Option<(Instant, Happening)> {
-        let Reverse((at, _, _, what)) = self.heap.pop()?;
+        let Reverse((at, class, _, what)) = self.heap.pop()?;
+        self.machine -= usize::from(class == Class::Machine);
         self.last = at;
         Some((at, what))
     }
@@ -110,6 +114,12 @@ impl EventQueue {
     /// Drops cancelled events before their time.
     pub(crate) fn retain(&mut self, mut valid: impl FnMut(Happening) -> bool) {
         self.heap.retain(|Reverse((.., what))| valid(*what));
+    }
+
+    /// Whether nothing is left that could make a task do anything: no event, or only those of the machine itself, which
+    /// go on for ever.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.heap.len() == self.machine
     }
 
     /// When the next event comes.
@@ -156,6 +166,20 @@ mod tests {
             Happening::Interfere(0),
         ];
         assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn the_machine_alone_makes_nothing_happen() {
+        let mut q = EventQueue::default();
+        assert!(q.is_idle());
+        q.push(Instant(1), Happening::Interfere(0));
+        assert!(q.is_idle());
+        q.push(Instant(2), Happening::Ipi(CpuId(0)));
+        assert!(!q.is_idle());
+        q.pop();
+        assert!(!q.is_idle());
+        q.pop();
+        assert!(q.is_idle());
     }
 
     #[test]

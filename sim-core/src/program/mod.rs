@@ -6,7 +6,7 @@ mod objects;
 pub use action::{Action, ChildSpec, TaskSpec, Work};
 pub use objects::{Barrier, Mutex, Objects, Pipe, Semaphore, Waiters};
 
-use crate::id::TaskId;
+use crate::id::{BarrierId, PipeId, SemId, TaskId};
 use crate::time::{Instant, Nanos};
 
 /// What a program may look at when it decides what to do next. Nothing here tells it where or how it was scheduled
@@ -26,6 +26,25 @@ pub trait Program: Send {
     /// The next action. Called once when the task first runs and then each time the previous action is complete.
     /// After [`Action::Exit`] it is not called again.
     fn next(&mut self, cx: &ProgramContext) -> Action;
+
+    /// Whether the program, or a child it has yet to fork, may still do this; none when it cannot tell. Asked only for
+    /// reports on tasks that wait.
+    fn may(&self, _feed: Feed) -> Option<bool> {
+        None
+    }
+}
+
+/// What lets a task go on that waits for an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Feed {
+    /// A write into a pipe, for a reader.
+    Write(PipeId),
+    /// A read from a pipe, for a writer.
+    Read(PipeId),
+    /// A post to a semaphore.
+    Post(SemId),
+    /// An arrival at a barrier.
+    Arrive(BarrierId),
 }
 
 impl<F: FnMut(&ProgramContext) -> Action + Send> Program for F {

@@ -1,7 +1,7 @@
 //! Runs compiled programs: one operation after the other, with a stack of the loops that are open.
 
 use super::{Code, Op};
-use sim_core::program::{Action, ChildSpec, Program, ProgramContext, Work};
+use sim_core::program::{Action, ChildSpec, Feed, Program, ProgramContext, Work};
 use sim_core::rng::{self, Stream};
 use sim_core::{Instant, Nanos};
 use std::sync::Arc;
@@ -122,6 +122,25 @@ impl Program for Script {
             state.at += 1;
         }
         Action::Exit
+    }
+
+    fn may(&self, feed: Feed) -> Option<bool> {
+        // In a loop any of its steps may come again; where the outermost loop began is not kept.
+        let from = if self.state.loops.is_empty() { self.state.at } else { 0 };
+        Some(self.code.ops.iter().skip(from).any(|op| op.may(feed)))
+    }
+}
+
+impl Op {
+    /// Whether the operation does this, or forks a child that does.
+    fn may(&self, feed: Feed) -> bool {
+        match (self, feed) {
+            (Op::Write(p, _), Feed::Write(q)) | (Op::Read(p, _), Feed::Read(q)) => *p == q,
+            (Op::Post(s, _), Feed::Post(t)) => *s == t,
+            (Op::Barrier(b), Feed::Arrive(c)) => *b == c,
+            (Op::Fork { code, .. }, _) => code.ops.iter().any(|op| op.may(feed)),
+            _ => false,
+        }
     }
 }
 

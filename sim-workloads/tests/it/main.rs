@@ -6,6 +6,8 @@ mod overrides;
 mod resolve;
 mod samples;
 mod streams;
+mod teaching;
+mod waits;
 
 use sim_core::program::{Action, Program, ProgramContext};
 use sim_core::{Instant, Nanos, TaskId};
