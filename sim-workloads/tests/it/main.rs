@@ -1,5 +1,10 @@
 //! Tests of scenarios through the public interface.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failed unwrap is a failed test; clippy exempts only test functions"
+)]
+
 mod actions;
 mod mistakes;
 mod overrides;

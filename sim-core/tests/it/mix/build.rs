@@ -114,7 +114,7 @@ impl Builder {
             actions.push(Action::Fork(Box::new(child)));
             actions.extend(self.work(work / 3));
         }
-        actions.push(if children % 2 == 0 { Action::WaitChildren } else { Action::WaitChild });
+        actions.push(if children.is_multiple_of(2) { Action::WaitChildren } else { Action::WaitChild });
         self.add(name, plan, cpus, actions);
     }
 
