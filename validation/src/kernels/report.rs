@@ -46,7 +46,9 @@ impl CaptureReport {
                 };
                 CaptureReport { id, status: done().unwrap_or_else(|e| Status::NotExpressible(e.to_string())) }
             }
-            Err(e) => CaptureReport { id: path.display().to_string(), status: Status::Unreadable(e.to_string()) },
+            Err(e) => {
+                CaptureReport { id: path.display().to_string(), status: Status::Unreadable(e.to_string()) }
+            }
         }
     }
 }
@@ -111,9 +113,18 @@ impl Report {
         let all = self.conformance();
         let wakeups = Tally { kept: all.wakeups_right, of: all.wakeups, required_pct: self.bars.wakeups_pct };
         [
-            ("captures with every share right", self.tally(self.bars.share_captures_pct, Comparison::shares_ok)),
-            ("captures with context switches right", self.tally(self.bars.switches_captures_pct, |c| c.switches.ok)),
-            ("captures with turn lengths right", self.tally(self.bars.overlap_captures_pct, |c| c.overlap_ok)),
+            (
+                "captures with every share right",
+                self.tally(self.bars.share_captures_pct, Comparison::shares_ok),
+            ),
+            (
+                "captures with context switches right",
+                self.tally(self.bars.switches_captures_pct, |c| c.switches.ok),
+            ),
+            (
+                "captures with turn lengths right",
+                self.tally(self.bars.overlap_captures_pct, |c| c.overlap_ok),
+            ),
             ("wake-ups onto a busy CPU with need_resched right", wakeups),
         ]
     }
@@ -181,7 +192,11 @@ impl Report {
                 )?;
             }
             if !c.overlap_ok {
-                writeln!(out, "  turn lengths: overlap {:.1} %, required {} %", c.overlap_pct, self.bars.overlap_pct)?;
+                writeln!(
+                    out,
+                    "  turn lengths: overlap {:.1} %, required {} %",
+                    c.overlap_pct, self.bars.overlap_pct
+                )?;
             }
         }
         Ok(())
@@ -205,10 +220,21 @@ impl Report {
     fn write_summary(&self, out: &mut String) -> std::fmt::Result {
         let d = self.conformance();
         writeln!(out)?;
-        writeln!(out, "driven by the traces: picks {}/{}, ticks {}/{}, events that did not fit {}", d.picks_right, d.picks, d.ticks_right, d.ticks, d.misfits)?;
+        writeln!(
+            out,
+            "driven by the traces: picks {}/{}, ticks {}/{}, events that did not fit {}",
+            d.picks_right, d.picks, d.ticks_right, d.ticks, d.misfits
+        )?;
         for (name, t) in self.tallies() {
             let met = if t.met() { "met" } else { "MISSED" };
-            writeln!(out, "{name}: {}/{} = {:.1} % (bar {} %): {met}", t.kept, t.of, t.pct(), t.required_pct)?;
+            writeln!(
+                out,
+                "{name}: {}/{} = {:.1} % (bar {} %): {met}",
+                t.kept,
+                t.of,
+                t.pct(),
+                t.required_pct
+            )?;
         }
         let of = self.captures.len();
         let compared = self.compared().count();

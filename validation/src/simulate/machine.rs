@@ -192,11 +192,7 @@ pub fn calibrate(root: &Path) -> Result<Calibration, CalibrationError> {
 /// The timer path `w` cannot be told from a trace; 1 µs, the least the captures allow.
 const TIMER_IRQ_NS: i64 = 1_000;
 
-fn from_delays(
-    profile: &str,
-    names: &[String],
-    seen: &[Delay],
-) -> Result<CaptureMachine, CalibrationError> {
+fn from_delays(profile: &str, names: &[String], seen: &[Delay]) -> Result<CaptureMachine, CalibrationError> {
     let mean = |path: DelayPath| -> Result<i64, CalibrationError> {
         let mut ns: Vec<i64> = seen.iter().filter(|d| d.path == path).map(|d| d.ns).collect();
         ns.sort_unstable();
