@@ -1,6 +1,7 @@
 //! `cfsim`: predicts what scheduler tunables, kernel versions and patches cost.
 
 mod args;
+mod comparison;
 mod experiment;
 mod export;
 mod failure;
@@ -11,6 +12,7 @@ mod output;
 mod schedule_digest;
 mod simulate;
 mod stats;
+mod sweeping;
 mod text;
 mod verbs;
 

@@ -3,6 +3,7 @@
 mod actions;
 mod mistakes;
 mod overrides;
+mod resolve;
 mod samples;
 mod streams;
 
