@@ -27,9 +27,9 @@ program = [{ forever = [{ run = "10ms" }] }]
 nice = -5
 program = [{ forever = [{ sleep = { uniform = ["5ms", "30ms"] } }, { run = "300us" }] }]
 [task.ping]
-program = [{ forever = [{ run = "50us" }, { write = "a" }, { read = "b" }] }]
+program = [{ forever = [{ run = "50us" }, { write = "a", bytes = 1 }, { read = "b", bytes = 1 }] }]
 [task.pong]
-program = [{ forever = [{ read = "a" }, { run = "70us" }, { write = "b" }, "yield"] }]
+program = [{ forever = [{ read = "a", bytes = 1 }, { run = "70us" }, { write = "b", bytes = 1 }, "yield"] }]
 "#;
 
 const FORKS: &str = r#"

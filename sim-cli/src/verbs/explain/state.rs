@@ -69,13 +69,17 @@ where
             Some(n) => format!(", number {n} in the queue"),
             None => String::new(),
         };
-        let line = format!(
-            "{} {standing} since {}, for {}{place}; vruntime {}",
-            watch.book.task(task),
-            stand.since,
-            exact((at - stand.since).0),
-            against(entity.vruntime, min, "min_vruntime")
-        );
+        let since = exact((at - stand.since).0);
+        let line = match stand.standing {
+            Standing::NotStarted => format!("{} {standing}", watch.book.task(task)),
+            Standing::Ended => format!("{} {standing}, at {}", watch.book.task(task), stand.since),
+            _ => format!(
+                "{} {standing} since {}, for {since}{place}; vruntime {}",
+                watch.book.task(task),
+                stand.since,
+                against(entity.vruntime, min, "min_vruntime")
+            ),
+        };
         TaskState {
             task: watch.book.task(task),
             standing,
