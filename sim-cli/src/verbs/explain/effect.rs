@@ -1,6 +1,6 @@
 //! What one decision changes to the end of the run.
 
-use super::words::Book;
+use super::words::{Book, exact};
 use crate::text;
 use serde::Serialize;
 use sim_core::engine::TaskInfo;
@@ -164,8 +164,11 @@ impl Effect {
         out += &format!("  as it is  {}\n", divergence.as_is.clone().unwrap_or_else(nothing));
         out += &format!("  instead   {}\n", divergence.instead.clone().unwrap_or_else(nothing));
         let ns = |v: u64| text::duration(v as f64);
-        let pair = |[a, b]: [u64; 2], show: &dyn Fn(u64) -> String| {
-            if a == b { show(a) } else { format!("{} -> {}", show(a), show(b)) }
+        let pair = |[a, b]: [u64; 2], show: &dyn Fn(u64) -> String| match (show(a), show(b)) {
+            _ if a == b => show(a),
+            // Too little for the digits shown.
+            (x, y) if x == y => format!("{x} {}{}", if b > a { "+" } else { "-" }, exact(a.abs_diff(b))),
+            (x, y) => format!("{x} -> {y}"),
         };
         let [a, b] = self.end_ns;
         out += &format!("The run ends at {}; ", pair([a, b], &ns));

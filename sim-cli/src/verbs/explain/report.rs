@@ -70,7 +70,8 @@ impl ExplainReport {
             nice: t.nice,
         };
         ExplainReport {
-            header: Header::new("explain", loaded, 1),
+            // Everything counts here, the warm-up too.
+            header: Header { warmup_ns: 0, ..Header::new("explain", loaded, 1) },
             tasks: watch.book.tasks.iter().enumerate().map(row).collect(),
             decisions: watch.count,
             part: Part::Nothing,

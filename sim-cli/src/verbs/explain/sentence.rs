@@ -214,6 +214,9 @@ impl Words<'_> {
                 "{chosen} is picked: {left} has a vruntime {} smaller, but yielded",
                 exact(d.second_behind.unsigned_abs())
             ),
+            PickRule::NextBuddy | PickRule::LastBuddy if d.chosen == d.left => {
+                format!("{chosen} is picked: a buddy, and the smallest vruntime, {beside}")
+            }
             PickRule::NextBuddy => format!(
                 "{chosen} is picked as next buddy: {left} has a vruntime {} smaller, not more than the granularity of {}",
                 exact(behind(d.next).0),

@@ -234,6 +234,10 @@ fn a_pick_names_candidates_and_their_distance() {
         say(Decision::Pick(next)).0,
         "sleeper is picked as next buddy: hog has a vruntime 2 ms smaller, not more than the granularity of 4 ms"
     );
+    let both = Pick { rule: PickRule::NextBuddy, next: buddy(0, 4 * MS), ..pick };
+    let (why, otherwise) = say(Decision::Pick(both));
+    assert_eq!(why, "hog is picked: a buddy, and the smallest vruntime, 2 ms before sleeper");
+    assert_eq!(otherwise, "");
     let last = Pick { rule: PickRule::LastBuddy, chosen: EntityId(1), last: near, ..pick };
     let (why, otherwise) = say(Decision::Pick(last));
     assert!(why.starts_with("sleeper is picked as last buddy"), "{why}");

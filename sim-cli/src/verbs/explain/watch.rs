@@ -134,13 +134,14 @@ impl Watch {
         self.standing[task.index()] = Stand { standing, since, cpu };
     }
 
-    /// The tasks a decision is about. A pick is about who gets the CPU, who was fairer, and who had it.
+    /// The tasks a decision is about. A pick is about who gets the CPU, who was fairer, and who had it; a tick is also
+    /// about the task that waits next.
     fn about(&self, decision: &Decision) -> [Option<TaskId>; 3] {
         let task = |e: EntityId| self.book.task_of(e);
         match decision {
             Decision::Place(d) => [d.task, None, None],
             Decision::WakeupPreempt(d) => [Some(d.wakee), d.curr, None],
-            Decision::TickPreempt(d) => [Some(d.curr), None, None],
+            Decision::TickPreempt(d) => [Some(d.curr), d.left.and_then(task), None],
             Decision::Pick(d) => [task(d.chosen), task(d.left), d.curr.and_then(task)],
             Decision::Select(d) => [Some(d.task), None, None],
             Decision::Balance(d) => [Some(d.task), None, None],
