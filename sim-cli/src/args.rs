@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
-use crate::verbs::{compare, explain, kernel, run, study, sweep, trace};
+use crate::verbs::{compare, explain, kernel, run, study, sweep, trace, validate};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -17,6 +17,7 @@ Examples:
   cfsim study scenarios/vmware-5.13.toml
   cfsim trace scenarios/two-hogs.toml -o hogs.txt
   cfsim explain scenarios/hog-and-sleeper.toml --task sleeper --to 100ms
+  cfsim validate kernels
 
 Exit codes:
   0  done
@@ -55,6 +56,7 @@ pub(crate) enum Verb {
     Study(study::StudyArgs),
     Trace(trace::TraceArgs),
     Explain(explain::ExplainArgs),
+    Validate(validate::ValidateArgs),
 }
 
 /// A scenario and what replaces parts of it.

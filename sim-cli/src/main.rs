@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Verb::Study(args) => verbs::study::main(args, talk),
         Verb::Trace(args) => verbs::trace::main(args, talk),
         Verb::Explain(args) => verbs::explain::main(args, talk),
+        Verb::Validate(args) => verbs::validate::main(args, talk),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

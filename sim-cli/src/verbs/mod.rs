@@ -7,3 +7,4 @@ pub(crate) mod run;
 pub(crate) mod study;
 pub(crate) mod sweep;
 pub(crate) mod trace;
+pub(crate) mod validate;
