@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
-use crate::verbs::{compare, kernel, run, study, sweep, validate};
+use crate::verbs::{compare, explain, kernel, run, study, sweep, trace, validate};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -15,6 +15,8 @@ Examples:
   cfsim sweep scenarios/hog-and-sleeper.toml --scan kernel.sched_wakeup_granularity_ns 1ms 25ms 1ms
   cfsim kernel diff 5.12 5.13
   cfsim study scenarios/vmware-5.13.toml
+  cfsim trace scenarios/two-hogs.toml -o hogs.txt
+  cfsim explain scenarios/hog-and-sleeper.toml --task sleeper --to 100ms
   cfsim validate kernels
 
 Exit codes:
@@ -52,6 +54,8 @@ pub(crate) enum Verb {
     Sweep(sweep::SweepArgs),
     Kernel(kernel::KernelArgs),
     Study(study::StudyArgs),
+    Trace(trace::TraceArgs),
+    Explain(explain::ExplainArgs),
     Validate(validate::ValidateArgs),
 }
 

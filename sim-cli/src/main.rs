@@ -3,12 +3,14 @@
 mod args;
 mod comparison;
 mod experiment;
+mod export;
 mod failure;
 mod figures;
 mod header;
 mod load;
 mod output;
 mod schedule_digest;
+mod simulate;
 mod stats;
 mod sweeping;
 mod text;
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
         Verb::Sweep(args) => verbs::sweep::main(args, talk),
         Verb::Kernel(args) => verbs::kernel::main(args),
         Verb::Study(args) => verbs::study::main(args, talk),
+        Verb::Trace(args) => verbs::trace::main(args, talk),
+        Verb::Explain(args) => verbs::explain::main(args, talk),
         Verb::Validate(args) => verbs::validate::main(args, talk),
     };
     match result {

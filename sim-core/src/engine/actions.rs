@@ -151,6 +151,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Fork(child) => return self.fork(cpu, task, *child),
             Action::Exec { name } => {
                 self.infos[task.index()].name = name;
+                self.tell_identity(task);
                 self.observer.event(self.now, &Event::Exec { task });
             }
             Action::Yield => {
@@ -159,7 +160,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 self.enter(task, back, Then::Return);
                 return Ok(Attempt::Yield(Then::Return));
             }
-            Action::SetNice(nice) => self.kernel.set_user_nice(task, nice, self.now, &mut self.observer),
+            Action::SetNice(nice) => {
+                self.kernel.set_user_nice(task, nice, self.now, &mut self.observer);
+                self.tell_identity(task);
+            }
             Action::SetPolicy(policy) => self.kernel.set_policy(task, policy, self.now, &mut self.observer),
             Action::SetAffinity(mask) => {
                 self.kernel.set_cpus_allowed(task, &mask, self.now, &mut self.observer);
@@ -186,7 +190,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// The task ends: its parent hears of it, then the task leaves its CPU for good.
     pub(super) fn exit(&mut self, cpu: CpuId, task: TaskId) -> Attempt {
         self.alive -= 1;
-        self.kernel.begin_exit(task);
+        self.kernel.begin_exit(task, self.now, &mut self.observer);
         self.infos[task.index()].end = Some(self.now);
         if let Some(parent) = self.tasks[task.index()].parent {
             let p = &mut self.tasks[parent.index()];
@@ -196,7 +200,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 self.wake(parent, cpu, Some(task));
             }
         }
-        self.kernel.set_dead(task, self.now, &mut self.observer);
+        self.kernel.set_dead(task);
         Attempt::Gone
     }
 

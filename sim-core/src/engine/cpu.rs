@@ -7,7 +7,7 @@ use crate::id::CpuId;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
 use crate::machine::CAPACITY_SCALE;
-use crate::observe::Observer;
+use crate::observe::{Context, Event, Observer};
 use crate::time::{Instant, Nanos};
 
 /// A CPU as the engine sees it.
@@ -86,11 +86,27 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let c = &mut self.cpus[cpu.index()];
         c.resched_generation = c.resched_generation.wrapping_add(1);
         c.resched_armed = false;
+        self.tell_before_schedule(cpu, why);
         let s = self.kernel.schedule(cpu, self.now, why, &mut self.observer);
+        if s.next.is_none() {
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+        }
         if s.prev != s.next {
             self.switched(cpu, s);
         }
         self.project(cpu);
+    }
+
+    /// The idle task is awake when it calls `__schedule`; a task may be preempted in kernel mode.
+    fn tell_before_schedule(&mut self, cpu: CpuId, why: Schedule) {
+        match self.kernel.rq(cpu).curr {
+            None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false }),
+            Some(curr) if why == Schedule::Preempt && self.tasks[curr.index()].in_kernel => {
+                let context = Context::KernelPreempt;
+                self.observer.event(self.now, &Event::Context { cpu, context });
+            }
+            Some(_) => {}
+        }
     }
 
     fn switched(&mut self, cpu: CpuId, s: Switch) {

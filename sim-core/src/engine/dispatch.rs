@@ -7,7 +7,7 @@ use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{PreemptModel, Schedule, Wake};
 use crate::machine::NonTaskKind;
-use crate::observe::Observer;
+use crate::observe::{Context, Event, Observer};
 use crate::time::{Instant, Nanos};
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
@@ -21,7 +21,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Resched { cpu, generation } => self.on_resched(cpu, generation),
             Happening::Progress { cpu, generation } => {
                 if self.cpus[cpu.index()].progress_generation == generation {
-                    self.active = Some(cpu);
+                    self.begin_context(cpu, Context::Task);
                     self.sync_burst(cpu);
                     self.advance(cpu)?;
                     self.settle(Nanos::ZERO);
@@ -30,6 +30,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         self.active = None;
         Ok(())
+    }
+
+    /// From here on a CPU acts; others hear of it by interrupt.
+    fn begin_context(&mut self, cpu: CpuId, context: Context) {
+        self.active = Some(cpu);
+        self.observer.event(self.now, &Event::Context { cpu, context });
     }
 
     fn on_speed(&mut self, row: u32) {
@@ -55,7 +61,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.defer_in_irq(cpu, Happening::Timer { task, generation }) {
             return;
         }
-        self.active = Some(cpu);
+        self.begin_context(cpu, Context::Timer);
         self.wake(task, cpu, None);
         let cost = self.cost().wakeup;
         self.occupy(cpu, cost, false);
@@ -67,7 +73,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.cpus[cpu.index()].tick_generation != generation || self.defer_in_irq(cpu, tick) {
             return;
         }
-        self.active = Some(cpu);
+        self.begin_context(cpu, Context::Tick);
         self.kernel.scheduler_tick(cpu, self.now, &mut self.observer);
         self.arm_tick(cpu);
         let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
@@ -79,7 +85,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.defer_in_irq(cpu, Happening::Ipi(cpu)) {
             return;
         }
-        self.active = Some(cpu);
+        self.begin_context(cpu, Context::Ipi);
         self.kernel.sched_ttwu_pending(cpu, self.now, &mut self.observer);
         let cost = self.cost().wakeup;
         self.occupy(cpu, cost, false);
@@ -94,7 +100,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.defer_in_irq(cpu, Happening::Resched { cpu, generation }) {
             return;
         }
-        self.active = Some(cpu);
+        self.begin_context(cpu, Context::Task);
         self.cpus[cpu.index()].resched_armed = false;
         let rq = self.kernel.rq(cpu);
         // A task that entered the kernel in the meantime reschedules when it leaves it.

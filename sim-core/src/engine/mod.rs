@@ -122,6 +122,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             timer_generation: 0,
             blocked_since: None,
         });
+        self.tell_identity(TaskId::new(self.tasks.len() - 1));
+    }
+
+    fn tell_identity(&mut self, task: TaskId) {
+        let (info, nice) = (&self.infos[task.index()], self.kernel.task(task).nice);
+        self.observer.identity(task, &info.name, &info.path, nice);
     }
 
     /// Runs to the end.
@@ -130,6 +136,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// When a limit is reached or a program asks for the impossible; what was observed until then stays valid.
     pub fn run(&mut self) -> Result<Outcome, SimError> {
         let stop = self.config.duration.map_or(Instant::NEVER, |d| Instant(d.0));
+        for i in 0..self.cpus.len() {
+            self.observer.event(self.now, &Event::CpuIdle { cpu: CpuId::new(i), enter: true });
+        }
         let end = loop {
             if self.alive == 0 && !self.infos.is_empty() {
                 break End::AllExited;

@@ -53,11 +53,12 @@ impl<H: Hooks> Kernel<H> {
     /// Marks the running task of a CPU for rescheduling.
     ///
     /// Mirrors: `resched_curr()`.
-    pub(super) fn resched_curr(&mut self, cpu: CpuId) {
+    pub(super) fn resched_curr<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         let rq = &mut self.rqs[cpu.index()];
         if !rq.need_resched {
             rq.need_resched = true;
             self.newly_resched.push(cpu);
+            o.event(now, &Event::NeedResched { cpu });
         }
     }
 
@@ -105,6 +106,8 @@ impl<H: Hooks> Kernel<H> {
         let switch = Switch { prev, next, kind };
         if prev != next {
             self.context_switch(cpu, switch, now, o);
+        } else if let Some(task) = next {
+            o.event(now, &Event::Repick { cpu, task });
         }
         if let Some(p) = displaced.filter(|p| self.tasks[p.index()].state == TaskState::Runnable) {
             self.push_displaced(p, now, o);

@@ -83,8 +83,8 @@ impl<H: Hooks> Kernel<H> {
             group: p.group,
         };
         let child = self.new_task(&params, p.cpu, TaskState::New);
-        o.event(now, &Event::Fork { parent: Some(parent), child });
         self.task_fork_fair(child, now, o);
+        o.event(now, &Event::Fork { parent: Some(parent), child });
         child
     }
 
@@ -117,16 +117,16 @@ impl<H: Hooks> Kernel<H> {
     /// with `NO_WAKEUP_PREEMPTION` too.
     ///
     /// Mirrors: `sched_autogroup_exit_task()`, `sched_move_task()`, as seen on 5.10.262 and 6.1.192.
-    pub fn begin_exit(&mut self, task: TaskId) {
+    pub fn begin_exit<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
+        o.event(now, &Event::Exit { task });
         let cpu = self.tasks[task.index()].cpu;
-        self.resched_curr(cpu);
+        self.resched_curr(cpu, now, o);
     }
 
     /// The running task of a CPU ends; [`Kernel::schedule`] takes it off.
-    pub fn set_dead<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
+    pub fn set_dead(&mut self, task: TaskId) {
         debug_assert!(self.tasks[task.index()].on_cpu, "only a running task exits");
         self.tasks[task.index()].state = TaskState::Dead;
-        o.event(now, &Event::Exit { task });
     }
 
     /// Changes nice.
@@ -182,7 +182,7 @@ impl<H: Hooks> Kernel<H> {
         }
         if queued && self.cfs_rqs[self.rqs[cpu.index()].cfs.index()].nr_running > 1 {
             if running && worse {
-                self.resched_curr(cpu);
+                self.resched_curr(cpu, now, o);
             } else if !running {
                 self.check_preempt_curr(task, cpu, false, now, o);
             }
@@ -206,7 +206,7 @@ impl<H: Hooks> Kernel<H> {
         if t.on_cpu {
             t.migrate_pending = true;
             let cpu = t.cpu;
-            self.resched_curr(cpu);
+            self.resched_curr(cpu, now, o);
         } else {
             let cpu = t.cpu;
             self.update_rq_clock(cpu, now);

@@ -8,7 +8,7 @@ use super::rules::TtwuQueueRule;
 use super::task::TaskState;
 use crate::id::{CpuId, TaskId};
 use crate::observe::{Decision, Event, Observer, PreemptRule, WakeupPreempt};
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
 
 /// How far a wake-up got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,12 +150,14 @@ impl<H: Hooks> Kernel<H> {
                         wakee,
                         lead: 0,
                         granularity: 0,
+                        weight: self.task_entity(wakee).load.weight,
+                        curr_ran: Nanos::ZERO,
                         rule,
                         preempt: true,
                     };
                     o.decision(now, &Decision::WakeupPreempt(d));
                 }
-                self.resched_curr(cpu);
+                self.resched_curr(cpu, now, o);
             }
         }
         // The next __schedule keeps this clock if a queued current is to be rescheduled.

@@ -133,7 +133,11 @@ proptest! {
         let (_, whole, ends) = logged(&m, 1);
         let (_, cut, cut_ends) = logged(&m, pieces);
         prop_assert_eq!(ends, cut_ends);
-        prop_assert_eq!(whole.events, cut.events);
+        // The engine looks at a task once more between two pieces; nothing may come of it.
+        let of_kernel = |log: Log| -> Vec<_> {
+            log.events.into_iter().filter(|(_, e)| !matches!(e, Event::Context { .. })).collect()
+        };
+        prop_assert_eq!(of_kernel(whole), of_kernel(cut));
     }
 
     /// The same input gives the same events and decisions, and nothing depends on who observes.

@@ -24,7 +24,10 @@ struct Tape(Vec<(Instant, Item)>);
 impl Observer for Tape {
     const DECISIONS: bool = true;
     fn event(&mut self, at: Instant, event: &Event) {
-        self.0.push((at, Item::Event(*event)));
+        // What the engine alone knows has no counterpart in a kernel driven by hand.
+        if !matches!(event, Event::Context { .. } | Event::CpuIdle { .. }) {
+            self.0.push((at, Item::Event(*event)));
+        }
     }
     fn decision(&mut self, at: Instant, decision: &Decision) {
         self.0.push((at, Item::Decision(*decision)));

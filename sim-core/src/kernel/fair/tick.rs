@@ -45,13 +45,26 @@ impl<H: Hooks> Kernel<H> {
         let ran = self.entities[se.index()].ran();
         let (rule, lead) = self.tick_rule(q, se, ran, slice);
         let preempt = matches!(rule, TickRule::SliceUsed | TickRule::AheadByMoreThanSlice);
-        let d =
-            TickPreempt { cpu, entity: se, curr, ran: Nanos(ran), slice: Nanos(slice), lead, rule, preempt };
+        let queue = &self.cfs_rqs[q.index()];
+        let d = TickPreempt {
+            cpu,
+            entity: se,
+            curr,
+            ran: Nanos(ran),
+            slice: Nanos(slice),
+            nr_running: queue.nr_running,
+            weight: self.entities[se.index()].load.weight,
+            load: queue.load.weight,
+            left: queue.tree.leftmost(),
+            lead,
+            rule,
+            preempt,
+        };
         if O::DECISIONS {
             o.decision(now, &Decision::TickPreempt(d));
         }
         if self.hooks.tick_preempt(&d) {
-            self.resched_curr(cpu);
+            self.resched_curr(cpu, now, o);
             if rule == TickRule::SliceUsed {
                 // Current had its time: it must not win by an old favour.
                 self.clear_buddies(se);
