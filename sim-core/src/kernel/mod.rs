@@ -48,7 +48,7 @@ use tunables::Tunables;
 pub enum PreemptModel {
     /// `PREEMPT_NONE`: on return to user mode, or when the task blocks.
     None,
-    /// `PREEMPT_VOLUNTARY`: also at `might_sleep` points.
+    /// `PREEMPT_VOLUNTARY`: also at `might_sleep` points, which tasks do not meet. Deviates: D-006.
     Voluntary,
     /// `PREEMPT`: as soon as preemption is enabled.
     Full,
