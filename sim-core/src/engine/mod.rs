@@ -204,8 +204,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.kernel.account_nontask(cpu, time, steal);
         self.observer.event(self.now, &Event::NonTask { cpu, time });
         let c = &mut self.cpus[cpu.index()];
-        c.progress_from = c.progress_from.max(self.now) + time;
-        c.irq_until = c.irq_until.max(self.now) + time;
+        c.progress_from = c.progress_from.max(self.now).saturating_add(time);
+        c.irq_until = c.irq_until.max(self.now).saturating_add(time);
         self.project(cpu);
     }
 }
