@@ -7,10 +7,14 @@ mod cpu;
 mod dispatch;
 mod exec;
 mod objects;
+mod pipe;
 mod queue;
+mod sleep;
+mod timeline;
 
 pub use config::{End, Limits, Outcome, SimConfig, SimError};
 pub use exec::TaskInfo;
+pub use timeline::Control;
 
 use crate::id::{CpuId, GroupId, TaskId};
 use crate::kernel::hooks::{Hooks, NoHooks};
@@ -30,6 +34,8 @@ pub struct Simulation<O = (), H = NoHooks> {
     kernel: Kernel<H>,
     objects: Objects,
     queue: EventQueue,
+    /// Changes from outside, in the order in which they were planned.
+    timeline: Vec<Control>,
     now: Instant,
     cpus: Vec<Cpu>,
     tasks: Vec<Exec>,
@@ -65,6 +71,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             observer,
             objects,
             queue,
+            timeline: Vec::new(),
             now: Instant::ZERO,
             tasks: Vec::new(),
             infos: Vec::new(),
@@ -92,6 +99,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.kernel.add_group(parent, shares, idle)
     }
 
+    /// Puts a task into a session whose autogroup is `group`; see [`Kernel::join_session`].
+    pub fn join_session(&mut self, task: TaskId, group: GroupId) {
+        self.kernel.join_session(task, group, self.now, &mut self.observer);
+    }
+
     fn push_exec(
         &mut self,
         program: Box<dyn crate::program::Program>,
@@ -102,6 +114,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ) {
         self.alive += 1;
         self.infos.push(TaskInfo { name, path, parent, start, end: None });
+        let timer_slack = parent.map_or(self.cost().timer_slack, |p| self.tasks[p.index()].timer_slack);
         self.tasks.push(Exec {
             program,
             burst: Burst::NONE,
@@ -111,6 +124,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             children: 0,
             zombies: 0,
             waits_for_child: false,
+            vforked_by: None,
+            timer_slack,
             timer_generation: 0,
         });
     }

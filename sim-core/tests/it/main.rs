@@ -13,6 +13,7 @@
 
 mod buddies;
 mod fork_migrate;
+mod group_changes;
 mod groups;
 mod hand;
 mod hogs;
@@ -24,5 +25,7 @@ mod preempt_model;
 mod properties;
 mod slices;
 mod support;
+mod timers;
+mod waiting;
 mod wakeup;
 mod work;

@@ -1,6 +1,7 @@
 //! Tests of scenarios through the public interface.
 
 mod actions;
+mod groups;
 mod mistakes;
 mod overrides;
 mod samples;
