@@ -73,11 +73,9 @@ impl Scenario {
     }
 
     fn build_sessions(&self, builder: &mut Builder) -> BTreeMap<String, GroupId> {
-        let mut add = |(number, nice)| {
-            let shares = shares_from_nice(nice);
-            (number, builder.add_group(NewGroup { parent: GroupId::ROOT, shares, idle: false }))
-        };
-        self.session_numbers().into_iter().map(&mut add).collect()
+        let numbers = self.session_numbers().into_iter();
+        let autogroup = |nice| NewGroup { parent: GroupId::ROOT, shares: shares_from_nice(nice), idle: false };
+        numbers.map(|(number, nice)| (number, builder.add_group(autogroup(nice)))).collect()
     }
 
     /// The single changes of an `[[at]]` table, in order.

@@ -8,7 +8,7 @@ use super::{ChangeSpec, Scenario, change::MAX_CHANGES};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The first contradiction found.
 pub(super) fn check(scenario: &Scenario) -> Result<()> {
@@ -82,7 +82,7 @@ impl Scenario {
     }
 
     /// The sessions tasks are in, with the nice levels of their autogroups.
-    pub(super) fn session_numbers(&self) -> std::collections::BTreeMap<String, i8> {
+    pub(super) fn session_numbers(&self) -> BTreeMap<String, i8> {
         let number = |n: u32| {
             let name = n.to_string();
             let nice = self.sessions.get(&name).map_or(0, |s| s.nice);
@@ -93,10 +93,13 @@ impl Scenario {
 
     /// Refuses a group that is not there.
     pub(super) fn check_group(&self, group: &GroupPath, at: Path) -> Result<()> {
-        let groups = self.all_groups();
-        if group.0 == "/" || groups.contains(&group.0) {
+        let below = format!("{}/", group.0);
+        let has_child =
+            || self.groups.range(below.clone()..).next().is_some_and(|(path, _)| path.starts_with(&below));
+        if group.0 == "/" || self.groups.contains_key(&group.0) || has_child() {
             return Ok(());
         }
+        let groups = self.all_groups();
         if groups.is_empty() {
             let message = format!("there is no group '{0}': add [group.\"{0}\"]", group.0);
             return Err((at, Problem::new(ErrorKind::UnknownName, message)));

@@ -93,11 +93,11 @@ fn changes_become_a_timeline_in_order() {
             "2000 GroupShares(Group1, 524288)",
             "2000 Nice(Task1, 5)",
             "2000 Policy(Task1, Batch)",
-            "2000 Affinity(Task1, {0-0})",
+            "2000 Affinity(Task1, {0})",
             "2000 Attach(Task1, Group1)",
             "2000 Nice(Task2, 5)",
             "2000 Policy(Task2, Batch)",
-            "2000 Affinity(Task2, {0-0})",
+            "2000 Affinity(Task2, {0})",
             "2000 Attach(Task2, Group1)",
             "1000 Autogroup(false)",
         ]

@@ -139,7 +139,7 @@ impl Replay<'_> {
             TraceKind::Fork { parent, child } => self.fork(*parent, *child),
             TraceKind::Exit(task) => {
                 if let Some(task) = self.task(*task).filter(|t| self.kernel.rq(CPU).curr == Some(*t)) {
-                    self.kernel.begin_exit(task);
+                    self.kernel.begin_exit(task, self.now, &mut self.observer);
                     self.drain();
                 }
             }
