@@ -4,6 +4,7 @@ mod actions;
 mod groups;
 mod mistakes;
 mod overrides;
+mod resolve;
 mod samples;
 mod streams;
 
