@@ -25,9 +25,20 @@ impl Burst {
 #[derive(Debug)]
 pub(super) enum Op {
     /// `slept`: it has waited in this call, and wakes the next of its kind when it leaves something.
-    PipeWrite { pipe: PipeId, left: u64, slept: bool },
-    PipeRead { pipe: PipeId, left: u64, slept: bool },
-    SemPost { sem: SemId, n: u32 },
+    PipeWrite {
+        pipe: PipeId,
+        left: u64,
+        slept: bool,
+    },
+    PipeRead {
+        pipe: PipeId,
+        left: u64,
+        slept: bool,
+    },
+    SemPost {
+        sem: SemId,
+        n: u32,
+    },
     SemWait(SemId),
     Lock(MutexId),
     Unlock(MutexId),

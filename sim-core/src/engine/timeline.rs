@@ -91,7 +91,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     fn apply(&mut self, control: Control) -> Result<(), String> {
         let ended = |t: TaskId| self.infos[t.index()].end.is_some();
         match control {
-            Control::Nice(t, _) | Control::Policy(t, _) | Control::Affinity(t, _) if ended(t) => return Ok(()),
+            Control::Nice(t, _) | Control::Policy(t, _) | Control::Affinity(t, _) if ended(t) => {
+                return Ok(());
+            }
             Control::Attach(t, _) | Control::TimerSlack(t, _) if ended(t) => return Ok(()),
             _ => {}
         }

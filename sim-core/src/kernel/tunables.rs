@@ -92,8 +92,12 @@ struct Normalized {
 }
 
 /// Normalized defaults of core.md §2.1.
-const DEFAULTS: Normalized =
-    Normalized { latency_ns: 6_000_000, min_granularity_ns: 750_000, wakeup_granularity_ns: 1_000_000, cpus: 1 };
+const DEFAULTS: Normalized = Normalized {
+    latency_ns: 6_000_000,
+    min_granularity_ns: 750_000,
+    wakeup_granularity_ns: 1_000_000,
+    cpus: 1,
+};
 
 enum Unit {
     Ns,

@@ -143,8 +143,7 @@ fn tunables_written_while_running_act_by_version() {
 fn hotplug_undoes_writes_from_5_13() {
     for (profile, after) in [("5.12", 16), ("6.1", 8)] {
         // 4 hogs, latency 48 ms: slice 12 ms, 16 ms turns; with the 24 ms of the boot 6 ms, 8 ms turns.
-        let changes =
-            [(1000, Control::Tunable(Tunable::Latency, 48 * MS)), (3000, Control::Hotplug)];
+        let changes = [(1000, Control::Tunable(Tunable::Latency, 48 * MS)), (3000, Control::Hotplug)];
         let got = turns(profile, &changes, &[(1200, 3000), (3200, 8000)]);
         assert_eq!(got, [16, after], "{profile}");
     }

@@ -105,7 +105,8 @@ fn only_a_reader_that_slept_chains() {
     // Writes three bytes and takes one back before the woken reader runs.
     let writer = script(vec![run(MS), Action::PipeWrite { pipe, bytes: 3 }, read(), run(10 * MS)]);
     let log = simulate("6.1", 0, objects, vec![slow, second, writer]);
-    let woken: Vec<_> = wakings(&log).into_iter().filter(|w| w.2.is_some()).map(|(_, t, by)| (t, by)).collect();
+    let woken: Vec<_> =
+        wakings(&log).into_iter().filter(|w| w.2.is_some()).map(|(_, t, by)| (t, by)).collect();
     assert_eq!(woken, [(0, Some(2)), (1, Some(0))]);
 }
 

@@ -74,7 +74,8 @@ impl Scenario {
 
     fn build_sessions(&self, builder: &mut Builder) -> BTreeMap<String, GroupId> {
         let numbers = self.session_numbers().into_iter();
-        let autogroup = |nice| NewGroup { parent: GroupId::ROOT, shares: shares_from_nice(nice), idle: false };
+        let autogroup =
+            |nice| NewGroup { parent: GroupId::ROOT, shares: shares_from_nice(nice), idle: false };
         numbers.map(|(number, nice)| (number, builder.add_group(autogroup(nice)))).collect()
     }
 

@@ -133,7 +133,9 @@ impl<'de> Visitor<'de> for CpuVisitor {
                 (CpuController::Default | CpuController::Idle(false), next) => next,
                 (found, CpuController::Idle(false)) => found,
                 (CpuController::Idle(true), _) | (_, CpuController::Idle(true)) => {
-                    return Err(A::Error::custom("the weight of an idle group is fixed: leave cpu.weight out"));
+                    return Err(A::Error::custom(
+                        "the weight of an idle group is fixed: leave cpu.weight out",
+                    ));
                 }
                 _ => return Err(A::Error::custom("a group has one weight: cpu.weight or cpu.shares")),
             };

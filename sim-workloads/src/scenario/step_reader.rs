@@ -124,9 +124,7 @@ impl Parts {
             "put_token" => Step::PutToken(name(map)?),
             "epoll_post" => Step::EpollPost(name(map)?),
             "epoll_wait" => Step::EpollWait(name(map)?),
-            "fork" | "vfork" => {
-                Step::Fork { name: name(map)?, vfork: key == "vfork", program: Vec::new() }
-            }
+            "fork" | "vfork" => Step::Fork { name: name(map)?, vfork: key == "vfork", program: Vec::new() },
             "exec" => Step::Exec(name(map)?),
             "nice" => Step::Nice(map.next_value::<Whole<i8, -20, 19>>()?.0),
             "policy" => Step::Policy(map.next_value()?),

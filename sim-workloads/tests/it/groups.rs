@@ -45,13 +45,13 @@ fn groups_are_created_with_their_parents() {
 #[test]
 fn shares_of_groups_and_sessions_in_a_run() {
     let share_of_first = |text: &str| {
-        let document = Document::parse(text, "test.toml", &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let document =
+            Document::parse(text, "test.toml", &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
         let resolved = document.resolve().unwrap();
         let builder = document.scenario.build(1);
         let mut sim = builder.simulation(resolved.config, Metrics::new(Nanos::ZERO), NoHooks);
         sim.run().unwrap();
-        let times: Vec<u64> =
-            (0..2).map(|t| sim.kernel().task_runtime(TaskId(t), sim.now()).0).collect();
+        let times: Vec<u64> = (0..2).map(|t| sim.kernel().task_runtime(TaskId(t), sim.now()).0).collect();
         times[0] as f64 / (times[0] + times[1]) as f64
     };
     let head = |profile: &str| format!("[kernel]\nprofile = \"{profile}\"\n[run]\nduration = \"10s\"\n");
@@ -117,7 +117,11 @@ fn mistakes() {
         ("[group.\"/a\"]\ncpu.shares = 1", "from 2 to 262144", ErrorKind::BadValue),
         ("[group.\"/a\"]\ncpu.wait = 1", "'wait'", ErrorKind::UnknownName),
         ("[group.\"/a\"]\ncpu.idle = 2", "true or false, 1 or 0", ErrorKind::BadValue),
-        ("[group.\"/a\"]\ncpu = { idle = true, weight = 3 }", "weight of an idle group is fixed", ErrorKind::BadValue),
+        (
+            "[group.\"/a\"]\ncpu = { idle = true, weight = 3 }",
+            "weight of an idle group is fixed",
+            ErrorKind::BadValue,
+        ),
         ("[group.\"/a\"]\ncpu = { shares = 3, weight = 3 }", "one weight", ErrorKind::BadValue),
         ("[group.a]", "starts with '/'", ErrorKind::BadValue),
         ("[group.\"/a/../b\"]", "write it out", ErrorKind::BadValue),
@@ -153,7 +157,8 @@ fn mistakes_by_kernel() {
         let text = format!(
             "[kernel]\nprofile = \"{profile}\"\n[run]\nduration = \"5s\"\n[task.hog]\n{HOG}\n{lines}\n"
         );
-        let document = Document::parse(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let document =
+            Document::parse(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
         let error = document.resolve().expect_err(lines);
         assert!(error.to_string().contains(message), "{lines}: {error}");
     }

@@ -17,7 +17,8 @@ impl<H: Hooks> Kernel<H> {
         now: Instant,
         o: &mut O,
     ) {
-        let armed = self.rqs[cpu.index()].hrtick.is_some() && !self.config.features.enabled(Feature::DoubleTick);
+        let armed =
+            self.rqs[cpu.index()].hrtick.is_some() && !self.config.features.enabled(Feature::DoubleTick);
         let mut level = Some(self.tasks[curr.index()].se);
         while let Some(se) = level {
             let q = self.entities[se.index()].cfs_rq;
