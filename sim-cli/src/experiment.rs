@@ -5,8 +5,9 @@ use crate::load::Loaded;
 use crate::schedule_digest::ScheduleDigest;
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
+use sim_core::kernel::hooks::NoHooks;
 use sim_core::observe::{Metrics, TaskMetrics};
-use sim_core::{End, Nanos, Simulation};
+use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
 
 /// Up to this many tasks each has its own row; beyond, tasks of one name share one.
@@ -57,10 +58,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let builder = loaded.document.scenario.build(seed);
     let warmup = loaded.resolved.warmup;
     let observer = (Metrics::new(warmup), ScheduleDigest::default());
-    let mut simulation = Simulation::new(loaded.resolved.config.clone(), builder.objects, observer);
-    for task in builder.tasks {
-        simulation.add_task(task);
-    }
+    let mut simulation = builder.simulation(loaded.resolved.config.clone(), observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::Run { seed, error })?;
     let (metrics, digest) = &simulation.observer;
     let tasks = simulation.tasks();

@@ -16,9 +16,5 @@ pub(crate) fn prepare<O: Observer, H: Hooks>(
     let builder = loaded.document.scenario.build(seed);
     let mut config = loaded.resolved.config.clone();
     config.duration = config.duration.into_iter().chain(until).min();
-    let mut simulation = Simulation::with_hooks(config, builder.objects, observer, hooks);
-    for task in builder.tasks {
-        simulation.add_task(task);
-    }
-    simulation
+    builder.simulation(config, observer, hooks)
 }

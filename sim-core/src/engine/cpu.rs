@@ -3,6 +3,7 @@
 use super::Simulation;
 use super::exec::Burst;
 use super::queue::Happening;
+use super::sleep::Sleepers;
 use crate::id::CpuId;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
@@ -24,6 +25,10 @@ pub(super) struct Cpu {
     /// Which reschedule is valid, and when it is due.
     pub(super) resched_generation: u32,
     pub(super) resched_armed: bool,
+    /// Which arming of the high-resolution tick is valid.
+    pub(super) hrtick_generation: u32,
+    /// Timers of tasks that sleep here.
+    pub(super) sleepers: Sleepers,
     /// An interrupt handler or the hypervisor has the CPU until here: timers and rescheduling wait for its end.
     pub(super) irq_until: Instant,
 }
@@ -37,6 +42,8 @@ impl Cpu {
             tick_generation: 0,
             resched_generation: 0,
             resched_armed: false,
+            hrtick_generation: 0,
+            sleepers: Sleepers::default(),
             irq_until: Instant::ZERO,
         }
     }

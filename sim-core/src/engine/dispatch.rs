@@ -15,6 +15,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         match what {
             Happening::Speed(row) => self.on_speed(row),
             Happening::Interfere(row) => self.on_interference(row),
+            Happening::Control(row) => self.on_control(row)?,
+            Happening::Hrtick { cpu, generation } => self.on_hrtick(cpu, generation),
             Happening::Timer { task, generation } => self.on_timer(task, generation),
             Happening::Tick { cpu, generation } => self.on_tick(cpu, generation),
             Happening::Ipi(cpu) => self.on_ipi(cpu),
@@ -62,9 +64,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             return;
         }
         self.begin_context(cpu, Context::Timer);
+        let t = &mut self.tasks[task.index()];
+        t.timer_generation = t.timer_generation.wrapping_add(1);
         self.wake(task, cpu, None);
         let cost = self.cost().wakeup;
         self.occupy(cpu, cost, false);
+        self.end_sleeps(cpu);
         self.settle(cost + self.cost().irq_exit);
     }
 
@@ -78,6 +83,20 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.arm_tick(cpu);
         let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
         self.occupy(cpu, tick.min(delay), false);
+        self.end_sleeps(cpu);
+        self.settle(delay);
+    }
+
+    fn on_hrtick(&mut self, cpu: CpuId, generation: u32) {
+        let hrtick = Happening::Hrtick { cpu, generation };
+        if self.cpus[cpu.index()].hrtick_generation != generation || self.defer_in_irq(cpu, hrtick) {
+            return;
+        }
+        self.active = Some(cpu);
+        self.kernel.hrtick(cpu, self.now, &mut self.observer);
+        let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
+        self.occupy(cpu, tick.min(delay), false);
+        self.end_sleeps(cpu);
         self.settle(delay);
     }
 
@@ -132,6 +151,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Brings every newly set need_resched to a call of `__schedule` in due time. `delay` is the rest of the interrupt
     /// handled on the active CPU.
     pub(super) fn settle(&mut self, delay: Nanos) {
+        while let Some(cpu) = self.kernel.take_hrtick() {
+            self.arm_hrtick(cpu);
+        }
         while let Some(cpu) = self.kernel.take_resched() {
             let active = self.active == Some(cpu);
             match self.kernel.rq(cpu).curr {
@@ -148,6 +170,15 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 }
             }
         }
+    }
+
+    fn arm_hrtick(&mut self, cpu: CpuId) {
+        let Some(at) = self.kernel.rq(cpu).hrtick else { return };
+        let c = &mut self.cpus[cpu.index()];
+        c.hrtick_generation = c.hrtick_generation.wrapping_add(1);
+        let generation = c.hrtick_generation;
+        let at = at.saturating_add(self.cost().timer_irq).max(self.now);
+        self.queue.push(at, Happening::Hrtick { cpu, generation });
     }
 
     /// Whether a task is in kernel mode and the kernel does not preempt it there (core.md §6.3).

@@ -7,11 +7,15 @@ mod cpu;
 mod dispatch;
 mod exec;
 mod objects;
+mod pipe;
 mod queue;
+mod sleep;
+mod timeline;
 mod waits;
 
 pub use config::{End, Limits, Outcome, SimConfig, SimError};
 pub use exec::TaskInfo;
+pub use timeline::Control;
 pub use waits::{Deadlock, Doing, MAX_ANALYSED, Unfinished, WaitFor};
 
 use crate::id::{CpuId, GroupId, TaskId};
@@ -32,6 +36,8 @@ pub struct Simulation<O = (), H = NoHooks> {
     kernel: Kernel<H>,
     objects: Objects,
     queue: EventQueue,
+    /// Changes from outside, in the order in which they were planned.
+    timeline: Vec<Control>,
     now: Instant,
     cpus: Vec<Cpu>,
     tasks: Vec<Exec>,
@@ -72,6 +78,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             observer,
             objects,
             queue,
+            timeline: Vec::new(),
             now: Instant::ZERO,
             tasks: Vec::new(),
             infos: Vec::new(),
@@ -100,6 +107,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.kernel.add_group(parent, shares, idle)
     }
 
+    /// Puts a task into a session whose autogroup is `group`; see [`Kernel::join_session`].
+    pub fn join_session(&mut self, task: TaskId, group: GroupId) {
+        self.kernel.join_session(task, group, self.now, &mut self.observer);
+    }
+
     fn push_exec(
         &mut self,
         program: Box<dyn crate::program::Program>,
@@ -110,6 +122,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ) {
         self.alive += 1;
         self.infos.push(TaskInfo { name, path, parent, start, end: None });
+        let timer_slack = parent.map_or(self.cost().timer_slack, |p| self.tasks[p.index()].timer_slack);
         self.tasks.push(Exec {
             program,
             burst: Burst::NONE,
@@ -119,6 +132,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             children: 0,
             zombies: 0,
             waits_for_child: false,
+            vforked_by: None,
+            timer_slack,
             timer_generation: 0,
             blocked_since: None,
         });
@@ -191,7 +206,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Tick { cpu, generation } => cpus[cpu.index()].tick_generation == generation,
             Happening::Resched { cpu, generation } => cpus[cpu.index()].resched_generation == generation,
             Happening::Progress { cpu, generation } => cpus[cpu.index()].progress_generation == generation,
-            Happening::Speed(_) | Happening::Interfere(_) | Happening::Ipi(_) => true,
+            Happening::Hrtick { cpu, generation } => cpus[cpu.index()].hrtick_generation == generation,
+            Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) | Happening::Ipi(_) => true,
         });
         self.prune_at = (2 * self.queue.len()).max(PRUNE_AT_LEAST);
     }

@@ -64,6 +64,8 @@ impl<H: Hooks> Kernel<H> {
             on_cpu: false,
             cpus_allowed: params.cpus_allowed.clone(),
             group: params.group,
+            cgroup: params.group,
+            autogroup: None,
             nvcsw: 0,
             nivcsw: 0,
             migrate_pending: false,
@@ -82,7 +84,12 @@ impl<H: Hooks> Kernel<H> {
             cpus_allowed: p.cpus_allowed.clone(),
             group: p.group,
         };
-        let child = self.new_task(&params, p.cpu, TaskState::New);
+        let (cpu, cgroup, autogroup) = (p.cpu, p.cgroup, p.autogroup);
+        let child = self.new_task(&params, cpu, TaskState::New);
+        let c = &mut self.tasks[child.index()];
+        (c.cgroup, c.autogroup) = (cgroup, autogroup);
+        let group = self.effective_group(child);
+        self.set_task_group(child, group);
         self.task_fork_fair(child, now, o);
         o.event(now, &Event::Fork { parent: Some(parent), child });
         child
@@ -110,17 +117,6 @@ impl<H: Hooks> Kernel<H> {
     pub fn set_sleeping(&mut self, task: TaskId) {
         debug_assert!(self.tasks[task.index()].on_cpu, "only a running task goes to sleep");
         self.tasks[task.index()].state = TaskState::Sleeping;
-    }
-
-    /// The running task of a CPU begins to exit: it is moved out of its autogroup, which asks for a reschedule whether or
-    /// not it was in one. Not in core.md; every traced exit on 5.10 and 6.1 shows need_resched at the parent's wake-up,
-    /// with `NO_WAKEUP_PREEMPTION` too.
-    ///
-    /// Mirrors: `sched_autogroup_exit_task()`, `sched_move_task()`, as seen on 5.10.262 and 6.1.192.
-    pub fn begin_exit<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
-        o.event(now, &Event::Exit { task });
-        let cpu = self.tasks[task.index()].cpu;
-        self.resched_curr(cpu, now, o);
     }
 
     /// The running task of a CPU ends; [`Kernel::schedule`] takes it off.

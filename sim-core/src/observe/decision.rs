@@ -92,6 +92,8 @@ pub enum TickRule {
     AheadByMoreThanSlice,
     /// Ahead, but by less than a slice.
     WithinSlice,
+    /// The high-resolution tick: no comparison.
+    Hrtick,
 }
 
 /// Should the tick take the CPU from the running entity?

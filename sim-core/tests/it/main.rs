@@ -15,6 +15,7 @@
 
 mod buddies;
 mod fork_migrate;
+mod group_changes;
 mod groups;
 mod hand;
 mod hogs;
@@ -28,5 +29,7 @@ mod properties;
 mod replay;
 mod slices;
 mod support;
+mod timers;
+mod waiting;
 mod wakeup;
 mod work;

@@ -1,8 +1,9 @@
 //! The `[task.NAME]` tables.
 
+use super::group::{GroupPath, MAX_SESSION};
 use super::step::Step;
 use super::step_reader::program;
-use crate::units::{CpuList, check_name, duration, whole};
+use crate::units::{CpuList, check_name, duration, optional_duration, optional_whole, whole};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use sim_core::Nanos;
@@ -34,9 +35,24 @@ pub struct TaskDef {
     /// When the tasks first become runnable.
     #[serde(default, with = "duration", rename(serialize = "start_ns"))]
     pub start: Nanos,
-    /// The task group, as a path. Only the root group `/` exists.
+    /// The task group, as a path.
     #[serde(default)]
     pub group: GroupPath,
+    /// The session, which counts where autogroups are enabled; without it, that of the system's first process.
+    #[serde(
+        default,
+        deserialize_with = "optional_whole::<_, _, 1, MAX_SESSION>",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub session: Option<u32>,
+    /// How late sleeps may end; without it, the cost `timer_slack`.
+    #[serde(
+        default,
+        with = "optional_duration",
+        rename(serialize = "timer_slack_ns"),
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub timer_slack: Option<Nanos>,
     /// What the tasks do. A task ends after the last step.
     #[serde(deserialize_with = "program")]
     pub program: Vec<Step>,
@@ -44,15 +60,6 @@ pub struct TaskDef {
 
 fn one() -> u32 {
     1
-}
-
-/// Path of a task group.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GroupPath {
-    /// The root group.
-    #[default]
-    #[serde(rename = "/")]
-    Root,
 }
 
 /// Reads the tables of all tasks, in the order of the file.

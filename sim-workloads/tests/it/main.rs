@@ -6,6 +6,7 @@
 )]
 
 mod actions;
+mod groups;
 mod mistakes;
 mod overrides;
 mod resolve;

@@ -1,6 +1,7 @@
 //! The teaching scenarios show what their comments say. Every expected value is one of the reference (the section of
 //! the specification of CFS is named) or follows from the arithmetic stated; bounds are set before looking.
 
+use sim_core::kernel::hooks::NoHooks;
 use sim_core::observe::{Event, Metrics, Observer, TaskMetrics};
 use sim_core::{End, Instant, Nanos, Simulation, TaskId};
 use sim_workloads::scenario::Document;
@@ -41,10 +42,7 @@ fn run(text: &str, settings: &[&str]) -> Ran {
     let built = document.scenario.build(resolved.seed);
     let warmup = resolved.warmup;
     let observer = (Metrics::new(warmup), Switches { warmup, ..Switches::default() });
-    let mut simulation = Simulation::new(resolved.config, built.objects, observer);
-    for task in built.tasks {
-        simulation.add_task(task);
-    }
+    let mut simulation = built.simulation(resolved.config, observer, NoHooks);
     let outcome = simulation.run().unwrap();
     assert_eq!(outcome.end, End::Duration);
     let names = simulation.tasks().iter().map(|t| t.name.clone()).collect();

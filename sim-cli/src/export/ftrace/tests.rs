@@ -222,7 +222,7 @@ fn flags_are_those_of_the_kernels() {
     };
     assert_eq!(of(MIX, "sched_switch"), ["d..2."]);
     assert_eq!(of(MIX, "sched_wakeup"), ["d..4.", "d.h3.", "dN.4.", "dNh3.", "dNh4."]);
-    assert_eq!(of(MIX, "sched_stat_runtime"), ["d..2.", "d..4.", "d.h1.", "d.h3.", "dN.2.", "dNh3."]);
+    assert_eq!(of(MIX, "sched_stat_runtime"), ["d..2.", "d..4.", "d.h1.", "d.h3.", "dN.2.", "dNh1."]);
     let older = FORKS.replace(r#"preempt = "full""#, "");
     assert_eq!(of(&older, "sched_process_fork"), ["...."]);
     assert_eq!(of(&older, "sched_switch"), ["d..."]);

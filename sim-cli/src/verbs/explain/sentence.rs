@@ -160,6 +160,11 @@ impl Words<'_> {
                     "a tick takes the CPU from {who}: it ran {ran}, more than its slice of {slice} ({share})"
                 )
             }
+            TickRule::Hrtick => {
+                format!(
+                    "the high-resolution tick takes the CPU from {who}: it ran {ran}, its slice of {slice} ({share})"
+                )
+            }
             TickRule::BelowMinGranularity => format!(
                 "a tick leaves the CPU to {who}: it ran {ran}, less than {MIN_GRANULARITY} ({})",
                 exact(self.kernel.tunables.min_granularity_ns)
@@ -194,7 +199,9 @@ impl Words<'_> {
         };
         let base_slice = self.kernel.features.enabled(Feature::BaseSlice) && d.ran.0 <= t.min_granularity_ns;
         match d.rule {
-            TickRule::SliceUsed => Some(format!("it would go on with {name} >= {}", exact(value))),
+            TickRule::SliceUsed | TickRule::Hrtick => {
+                Some(format!("it would go on with {name} >= {}", exact(value)))
+            }
             _ if base_slice => None,
             _ => value.checked_sub(1).map(|v| format!("it would have to go with {name} <= {}", exact(v))),
         }

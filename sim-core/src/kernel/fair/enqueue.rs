@@ -46,7 +46,7 @@ impl<H: Hooks> Kernel<H> {
         if renorm && !is_curr {
             self.renormalise(q, se);
         }
-        self.update_cfs_group(se);
+        self.update_cfs_group(se, now, o);
         self.account_entity_enqueue(q, se);
         if flags.wakeup {
             self.place_entity(q, se, false, now, o);
@@ -110,7 +110,7 @@ impl<H: Hooks> Kernel<H> {
             let min_vruntime = self.cfs_rqs[q.index()].min_vruntime;
             self.entities[se.index()].vruntime = v.wrapping_sub(min_vruntime);
         }
-        self.update_cfs_group(se);
+        self.update_cfs_group(se, now, o);
         if why != Dequeue::Save {
             self.update_min_vruntime(q);
         }
@@ -135,11 +135,12 @@ impl<H: Hooks> Kernel<H> {
                 self.enqueue_entity(q, se, flags, now, o);
                 flags = Enqueue { wakeup: true, migrated: false };
             } else {
-                self.update_cfs_group(se);
+                self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running += 1;
             level = parent;
         }
+        self.hrtick_update(self.tasks[task.index()].cpu, now, o);
     }
 
     /// Takes a task off, and every group entity above it that becomes empty.
@@ -168,11 +169,12 @@ impl<H: Hooks> Kernel<H> {
                     }
                 }
             } else {
-                self.update_cfs_group(se);
+                self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running -= 1;
             level = parent;
         }
+        self.hrtick_update(self.tasks[task.index()].cpu, now, o);
     }
 
     /// Changes the CPU of a task that is about to be enqueued there. A sleeper's vruntime becomes relative.

@@ -123,6 +123,7 @@ impl<H: Hooks> Kernel<H> {
                 None => self.set_next_task_fair(next),
             }
         }
+        self.hrtick_start_fair(cpu, next, now, o);
         Some(next)
     }
 
