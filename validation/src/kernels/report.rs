@@ -3,7 +3,7 @@
 use super::bars::{BARS, Bars};
 use super::compare::{CompareError, Comparison, compare};
 use super::conformance::{Conformance, conformance};
-use crate::capture::Capture;
+use crate::capture::{Capture, CaptureId};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -46,11 +46,20 @@ impl CaptureReport {
                 };
                 CaptureReport { id, status: done().unwrap_or_else(|e| Status::NotExpressible(e.to_string())) }
             }
+            Err(_) if is_real_program(path) => {
+                let id = CaptureId::from_path(path).to_string();
+                CaptureReport { id, status: Status::NotExpressible("the run of a real program".to_owned()) }
+            }
             Err(e) => {
                 CaptureReport { id: path.display().to_string(), status: Status::Unreadable(e.to_string()) }
             }
         }
     }
+}
+
+/// Whether a lab folder holds the run of a program instead of the lab driver's: that writes no result.
+fn is_real_program(folder: &Path) -> bool {
+    folder.join("cmd.txt").exists() && !folder.join("result.json").exists()
 }
 
 /// How many captures keep a bar.
