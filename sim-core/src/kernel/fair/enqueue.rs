@@ -25,6 +25,28 @@ pub(in crate::kernel) enum Dequeue {
     Move,
     /// Its weight changes; it comes back at once.
     Save,
+    /// A group's entity whose last task is saved: asleep, and yet no reason to move the queue's floor.
+    SaveAsleep,
+}
+
+impl Dequeue {
+    /// Why the group's entity leaves when this has emptied its queue.
+    const fn one_level_up(self) -> Dequeue {
+        match self {
+            Dequeue::Sleep | Dequeue::Move => Dequeue::Sleep,
+            Dequeue::Save | Dequeue::SaveAsleep => Dequeue::SaveAsleep,
+        }
+    }
+
+    /// vruntime stays as it is instead of becoming relative to the queue's floor.
+    const fn sleeps(self) -> bool {
+        matches!(self, Dequeue::Sleep | Dequeue::SaveAsleep)
+    }
+
+    /// The entity is back before anyone looks: `min_vruntime` stays where it is.
+    const fn comes_back(self) -> bool {
+        matches!(self, Dequeue::Save | Dequeue::SaveAsleep)
+    }
 }
 
 impl<H: Hooks> Kernel<H> {
@@ -102,12 +124,12 @@ impl<H: Hooks> Kernel<H> {
         }
         self.entities[se.index()].on_rq = false;
         self.account_entity_dequeue(q, se);
-        if why != Dequeue::Sleep {
+        if !why.sleeps() {
             let min_vruntime = self.cfs_rqs[q.index()].min_vruntime;
             self.entities[se.index()].vruntime = v.wrapping_sub(min_vruntime);
         }
         self.update_cfs_group(se);
-        if why != Dequeue::Save {
+        if !why.comes_back() {
             self.update_min_vruntime(q);
         }
     }
@@ -155,7 +177,7 @@ impl<H: Hooks> Kernel<H> {
             let (q, parent) = (self.entities[se.index()].cfs_rq, self.entities[se.index()].parent);
             if emptied {
                 self.dequeue_entity(q, se, entity_why, now, o);
-                entity_why = Dequeue::Sleep;
+                entity_why = entity_why.one_level_up();
                 if self.cfs_rqs[q.index()].load.weight > 0 {
                     emptied = false;
                     // A task that sleeps leaves its group as the next choice: stay in the same group.
