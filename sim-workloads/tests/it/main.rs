@@ -1,6 +1,7 @@
 //! Tests of scenarios through the public interface.
 
 mod actions;
+mod corpus;
 mod mistakes;
 mod overrides;
 mod samples;
