@@ -100,6 +100,28 @@ pub(crate) fn seeds(loaded: &Loaded, runs: u32) -> Vec<u64> {
     (0..u64::from(runs)).map(|i| loaded.resolved.seed.wrapping_add(i)).collect()
 }
 
+/// What should be checked before the results are trusted; equal warnings of several seeds are one.
+pub(crate) fn warnings(results: &[RunResult]) -> Vec<String> {
+    const NAMED: usize = 5;
+    let mut warnings = Vec::new();
+    for result in results {
+        if !result.stalled.is_empty() {
+            let names = result.stalled.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = match result.stalled.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            warnings.push(format!("these tasks wait for what never comes: {names}{more}"));
+        }
+        if result.span.is_zero() {
+            warnings.push("the run ended before the warm-up was over: nothing was counted".to_owned());
+        }
+    }
+    warnings.sort();
+    warnings.dedup();
+    warnings
+}
+
 fn rows(tasks: &[TaskInfo], metrics: &Metrics, group_by: GroupBy) -> Vec<Row> {
     let mut names: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (i, task) in tasks.iter().enumerate() {
@@ -118,8 +140,8 @@ fn rows(tasks: &[TaskInfo], metrics: &Metrics, group_by: GroupBy) -> Vec<Row> {
             .map(|(name, members)| row((*name).to_owned(), members, tasks, metrics))
             .collect();
     }
-    let label =
-        |task: &TaskInfo| if names[task.name.as_str()].len() == 1 { &task.name } else { &task.path }.clone();
+    let alone = |task: &TaskInfo| names[task.name.as_str()].len() == 1;
+    let label = |task: &TaskInfo| if alone(task) { task.name.clone() } else { task.path.clone() };
     tasks.iter().enumerate().map(|(i, task)| row(label(task), &[i], tasks, metrics)).collect()
 }
 

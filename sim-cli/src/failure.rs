@@ -18,6 +18,12 @@ pub(crate) enum Failure {
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read { file: PathBuf, source: std::io::Error },
+    /// A capture cannot be found, read or simulated.
+    #[error("{0}")]
+    Capture(String),
+    /// A validation is out of tolerance.
+    #[error("{0}")]
+    Tolerance(String),
     /// The output cannot be written.
     #[error("cannot write the result: {0}")]
     Write(std::io::Error),
@@ -45,7 +51,8 @@ impl Failure {
             Failure::Run { error: SimError::Program { .. }, .. } => 1,
             Failure::Write(_) | Failure::Environment(_) => 1,
             Failure::Usage(_) => 2,
-            Failure::Scenario(_) | Failure::Study { .. } | Failure::Read { .. } => 3,
+            Failure::Tolerance(_) => 4,
+            Failure::Capture(_) | Failure::Scenario(_) | Failure::Study { .. } | Failure::Read { .. } => 3,
             Failure::Run { .. } => 5,
         })
     }

@@ -43,6 +43,8 @@ pub(crate) struct Figure {
     pub(crate) name: &'static str,
     /// Name for people.
     pub(crate) title: &'static str,
+    /// Name for people at the head of a narrow column.
+    pub(crate) short: &'static str,
     pub(crate) unit: Unit,
     pub(crate) growth: Growth,
     /// The value, if this run has one.
@@ -54,6 +56,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "completion_time_ns",
         title: "completion time",
+        short: "time",
         unit: Unit::Duration,
         growth: Growth::Slower,
         of: |r| r.total.completion.map(|t| t.0 as f64),
@@ -61,6 +64,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "work_per_second",
         title: "work done per second",
+        short: "work/s",
         unit: Unit::Number,
         growth: Growth::Faster,
         of: |r| {
@@ -70,6 +74,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "latency_after_wakeup_p99_ns",
         title: "latency after wake-up, p99",
+        short: "wait p99",
         unit: Unit::Duration,
         growth: Growth::Slower,
         of: |r| {
@@ -80,6 +85,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "latency_after_wakeup_mean_ns",
         title: "latency after wake-up, mean",
+        short: "wait mean",
         unit: Unit::Duration,
         growth: Growth::Slower,
         of: |r| {
@@ -90,6 +96,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "cpu_time_ns",
         title: "CPU time",
+        short: "CPU time",
         unit: Unit::Duration,
         growth: Growth::More,
         of: |r| Some(r.total.metrics.cpu_time.0 as f64),
@@ -97,6 +104,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "context_switches",
         title: "context switches",
+        short: "switches",
         unit: Unit::Number,
         growth: Growth::More,
         of: |r| Some(r.context_switches as f64),
@@ -104,6 +112,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "involuntary_switches",
         title: "involuntary switches",
+        short: "invol.",
         unit: Unit::Number,
         growth: Growth::More,
         of: |r| Some(r.total.metrics.involuntary as f64),
@@ -111,6 +120,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "involuntary_switches_per_task",
         title: "involuntary switches per task",
+        short: "invol./task",
         unit: Unit::Number,
         growth: Growth::More,
         of: |r| ratio(r.total.metrics.involuntary as f64, r.total.count as f64),
@@ -118,6 +128,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "wakeup_preemptions",
         title: "wakeup preemptions",
+        short: "wakeup pr.",
         unit: Unit::Number,
         growth: Growth::More,
         of: |r| Some(r.total.metrics.wakeup_preemptions as f64),
@@ -125,6 +136,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "wakeup_preemption_share",
         title: "wake-ups on a busy CPU that preempt",
+        short: "pr. share",
         unit: Unit::Share,
         growth: Growth::More,
         of: |r| ratio(r.total.metrics.wakeup_preemptions as f64, r.total.metrics.wakeups_on_busy as f64),
@@ -132,6 +144,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "tick_preemptions",
         title: "tick preemptions",
+        short: "tick pr.",
         unit: Unit::Number,
         growth: Growth::More,
         of: |r| Some(r.total.metrics.tick_preemptions as f64),
@@ -139,6 +152,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     Figure {
         name: "migrations",
         title: "migrations",
+        short: "migr.",
         unit: Unit::Number,
         growth: Growth::More,
         of: |r| Some(r.total.metrics.migrations as f64),

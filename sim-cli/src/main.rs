@@ -1,6 +1,7 @@
 //! `cfsim`: predicts what scheduler tunables, kernel versions and patches cost.
 
 mod args;
+mod comparison;
 mod experiment;
 mod failure;
 mod figures;
@@ -9,6 +10,7 @@ mod load;
 mod output;
 mod schedule_digest;
 mod stats;
+mod sweeping;
 mod text;
 mod verbs;
 
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Verb::Sweep(args) => verbs::sweep::main(args, talk),
         Verb::Kernel(args) => verbs::kernel::main(args),
         Verb::Study(args) => verbs::study::main(args, talk),
+        Verb::Validate(args) => verbs::validate::main(args, talk),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -10,6 +10,9 @@ pub(crate) fn duration(ns: f64) -> String {
         x if x < 1e9 => (1e6, "ms"),
         _ => (1e9, "s"),
     };
+    if unit == "ns" {
+        return format!("{ns:.0} ns");
+    }
     format!("{} {unit}", significant(ns / div))
 }
 

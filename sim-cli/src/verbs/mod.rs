@@ -5,3 +5,4 @@ pub(crate) mod kernel;
 pub(crate) mod run;
 pub(crate) mod study;
 pub(crate) mod sweep;
+pub(crate) mod validate;

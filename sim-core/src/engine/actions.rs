@@ -100,10 +100,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let op = match action {
             Action::Run(Work::Capacity(d)) => return self.tasks[task.index()].burst = Burst::work_ns(d.0),
             Action::Run(Work::CpuTime(d)) => {
-                return self.tasks[task.index()].burst = Burst::CpuClock(cpu_time.0 + d.0);
+                return self.tasks[task.index()].burst = Burst::CpuClock(cpu_time.0.saturating_add(d.0));
             }
             Action::KernelRun(d) => {
-                return self.enter(task, c.syscall_entry + d + c.syscall_exit, Then::Return);
+                let around = c.syscall_entry + c.syscall_exit;
+                return self.enter(task, Nanos(d.0.saturating_add(around.0)), Then::Return);
             }
             Action::Count(units) => return self.observer.event(self.now, &Event::Count { task, units }),
             Action::SemWait(sem) if self.objects.take_semaphore(sem) => return,

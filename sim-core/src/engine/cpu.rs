@@ -51,7 +51,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if let Some(curr) = self.kernel.rq(cpu).curr
             && let Burst::Work(left) = &mut self.tasks[curr.index()].burst
         {
-            *left = left.saturating_sub(done.0 * u64::from(c.speed));
+            *left = left.saturating_sub(done.0.saturating_mul(u64::from(c.speed)));
         }
     }
 
@@ -62,10 +62,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let (from, speed, generation) = (c.progress_from, u64::from(c.speed), c.progress_generation);
         let Some(curr) = self.kernel.rq(cpu).curr else { return };
         let at = match self.tasks[curr.index()].burst {
-            Burst::Work(left) => from + Nanos(left.div_ceil(speed)),
+            Burst::Work(left) => from.saturating_add(Nanos(left.div_ceil(speed))),
             Burst::CpuClock(target) => {
                 let left = target.saturating_sub(self.kernel.task_runtime(curr, self.now).0);
-                from.max(self.now + Nanos(left))
+                from.max(self.now.saturating_add(Nanos(left)))
             }
         };
         self.queue.push(at.max(self.now), Happening::Progress { cpu, generation });

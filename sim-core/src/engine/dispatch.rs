@@ -96,7 +96,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         self.active = Some(cpu);
         self.cpus[cpu.index()].resched_armed = false;
-        if self.kernel.rq(cpu).need_resched {
+        let rq = self.kernel.rq(cpu);
+        // A task that entered the kernel in the meantime reschedules when it leaves it.
+        let waits = rq.curr.is_some_and(|c| self.resched_waits(c));
+        if rq.need_resched && !waits {
             self.schedule(cpu, Schedule::Preempt);
             self.settle(Nanos::ZERO);
         }
@@ -131,9 +134,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                     self.arm_resched(cpu, self.now + wait.max(self.cost().idle_exit));
                 }
                 Some(curr) => {
-                    let waits = self.tasks[curr.index()].in_kernel
-                        && self.config.kernel.preempt != PreemptModel::Full;
-                    if !waits {
+                    if !self.resched_waits(curr) {
                         let wait = if active { delay } else { self.cost().ipi + self.cost().irq_exit };
                         self.hold_burst(cpu, self.now + wait);
                         self.arm_resched(cpu, self.now + wait);
@@ -141,6 +142,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 }
             }
         }
+    }
+
+    /// Whether a task is in kernel mode and the kernel does not preempt it there (core.md §6.3).
+    fn resched_waits(&self, task: TaskId) -> bool {
+        self.tasks[task.index()].in_kernel && self.config.kernel.preempt != PreemptModel::Full
     }
 
     /// An interrupted task that will be rescheduled makes no progress until then.

@@ -17,7 +17,7 @@ impl Burst {
     pub(super) const NONE: Burst = Burst::Work(0);
 
     pub(super) const fn work_ns(ns: u64) -> Burst {
-        Burst::Work(ns * crate::machine::CAPACITY_SCALE as u64)
+        Burst::Work(ns.saturating_mul(crate::machine::CAPACITY_SCALE as u64))
     }
 }
 

@@ -39,7 +39,12 @@ pub struct Simulation<O = (), H = NoHooks> {
     alive: usize,
     events: u64,
     at_this_instant: u32,
+    /// Length of the queue at which cancelled events are next looked for.
+    prune_at: usize,
 }
+
+/// A shorter queue is not worth looking through for cancelled events.
+const PRUNE_AT_LEAST: usize = 256;
 
 impl<O: Observer> Simulation<O> {
     /// A run of the kernel as it is.
@@ -72,6 +77,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             alive: 0,
             events: 0,
             at_this_instant: 0,
+            prune_at: PRUNE_AT_LEAST,
         }
     }
 
@@ -157,7 +163,24 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.at_this_instant > limits.at_one_instant {
             return Err(SimError::Livelock { limit: limits.at_one_instant, at: self.now, task: None });
         }
+        if self.queue.len() >= self.prune_at {
+            self.prune();
+        }
         self.dispatch(what)
+    }
+
+    /// Drops cancelled events: the end of a long burst is forecast anew at every switch, and each forecast would stay
+    /// until its time. Looked for when the queue has doubled, so that it costs a constant per event.
+    fn prune(&mut self) {
+        let (cpus, tasks) = (&self.cpus, &self.tasks);
+        self.queue.retain(|what| match what {
+            Happening::Timer { task, generation } => tasks[task.index()].timer_generation == generation,
+            Happening::Tick { cpu, generation } => cpus[cpu.index()].tick_generation == generation,
+            Happening::Resched { cpu, generation } => cpus[cpu.index()].resched_generation == generation,
+            Happening::Progress { cpu, generation } => cpus[cpu.index()].progress_generation == generation,
+            Happening::Speed(_) | Happening::Interfere(_) | Happening::Ipi(_) => true,
+        });
+        self.prune_at = (2 * self.queue.len()).max(PRUNE_AT_LEAST);
     }
 
     fn stalled(&self) -> End {
@@ -204,8 +227,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.kernel.account_nontask(cpu, time, steal);
         self.observer.event(self.now, &Event::NonTask { cpu, time });
         let c = &mut self.cpus[cpu.index()];
-        c.progress_from = c.progress_from.max(self.now) + time;
-        c.irq_until = c.irq_until.max(self.now) + time;
+        c.progress_from = c.progress_from.max(self.now).saturating_add(time);
+        c.irq_until = c.irq_until.max(self.now).saturating_add(time);
         self.project(cpu);
     }
 }

@@ -102,6 +102,16 @@ impl EventQueue {
         Some((at, what))
     }
 
+    /// Events in the queue, cancelled ones included.
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Drops cancelled events before their time.
+    pub(crate) fn retain(&mut self, mut valid: impl FnMut(Happening) -> bool) {
+        self.heap.retain(|Reverse((.., what))| valid(*what));
+    }
+
     /// When the next event comes.
     pub(crate) fn peek(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse((at, ..))| *at)

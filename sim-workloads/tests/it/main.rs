@@ -4,6 +4,7 @@ mod actions;
 mod corpus;
 mod mistakes;
 mod overrides;
+mod resolve;
 mod samples;
 mod streams;
 

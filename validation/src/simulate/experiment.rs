@@ -131,7 +131,10 @@ impl<'a> Experiment<'a> {
     ///
     /// # Errors
     /// [`Inexpressible::Run`] when a limit of the simulator is reached.
-    pub fn prelude<H: Hooks>(&self, hooks: H) -> Result<(Kernel<H>, BTreeMap<String, TaskId>), Inexpressible> {
+    pub fn prelude<H: Hooks>(
+        &self,
+        hooks: H,
+    ) -> Result<(Kernel<H>, BTreeMap<String, TaskId>), Inexpressible> {
         let mut sim = self.simulation(&self.machine, self.t0 - BEFORE_T0, (), hooks);
         sim.run()?;
         let named = sim.tasks().iter().enumerate().map(|(i, t)| (t.name.clone(), TaskId::new(i))).collect();

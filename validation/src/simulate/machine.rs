@@ -9,12 +9,12 @@ use std::path::Path;
 use thiserror::Error;
 
 /// The captures each kernel's machine is calibrated on: a pipe pair alone, a sleeper beside a hog, a forking make, and
-/// one with the kernel's own charges.
+/// two pipe pairs with the kernel's own charges (recorded for this purpose).
 const CALIBRATED_ON: [&str; 4] = [
     "iii-pingpong/KERNEL/pp1_hog0",
     "ii-sleeper/KERNEL/s1_wg01_mg3",
     "iv-make/KERNEL/make_j2",
-    "viii-vruntime/KERNEL/fork",
+    "viii-vruntime/KERNEL/pp2_hog0_wg0.5",
 ];
 
 /// The table of machines, as the calibration wrote it.
@@ -192,11 +192,7 @@ pub fn calibrate(root: &Path) -> Result<Calibration, CalibrationError> {
 /// The timer path `w` cannot be told from a trace; 1 µs, the least the captures allow.
 const TIMER_IRQ_NS: i64 = 1_000;
 
-fn from_delays(
-    profile: &str,
-    names: &[String],
-    seen: &[Delay],
-) -> Result<CaptureMachine, CalibrationError> {
+fn from_delays(profile: &str, names: &[String], seen: &[Delay]) -> Result<CaptureMachine, CalibrationError> {
     let mean = |path: DelayPath| -> Result<i64, CalibrationError> {
         let mut ns: Vec<i64> = seen.iter().filter(|d| d.path == path).map(|d| d.ns).collect();
         ns.sort_unstable();

@@ -4,7 +4,7 @@ mod single;
 mod totals;
 
 use crate::args::{OutputArgs, ScenarioArgs};
-use crate::experiment::{self, GroupBy, RunResult};
+use crate::experiment::{self, GroupBy};
 use crate::failure::Failure;
 use crate::output::{self, Talk};
 use clap::Args;
@@ -37,32 +37,10 @@ pub(crate) fn main(args: &RunArgs, talk: Talk) -> Result<(), Failure> {
     let loaded = args.scenario.load()?;
     talk.progress(&format!("{} run(s) of {}", args.runs, args.scenario.scenario.display()));
     let results = experiment::run_seeds(&loaded, args.runs, args.group_by)?;
-    let warnings = warnings(&results);
+    let warnings = experiment::warnings(&results);
     warnings.iter().for_each(|warning| talk.warn(warning));
     match results.as_slice() {
         [result] => output::print(&single::report(&loaded, result, warnings), args.output.format),
         _ => output::print(&totals::report(&loaded, &results, warnings), args.output.format),
     }
-}
-
-/// What should be checked before the results are trusted; equal warnings of several seeds are one.
-pub(crate) fn warnings(results: &[RunResult]) -> Vec<String> {
-    const NAMED: usize = 5;
-    let mut warnings = Vec::new();
-    for result in results {
-        if !result.stalled.is_empty() {
-            let names = result.stalled.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = match result.stalled.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
-            warnings.push(format!("these tasks wait for what never comes: {names}{more}"));
-        }
-        if result.span.is_zero() {
-            warnings.push("the run ended before the warm-up was over: nothing was counted".to_owned());
-        }
-    }
-    warnings.sort();
-    warnings.dedup();
-    warnings
 }

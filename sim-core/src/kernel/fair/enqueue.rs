@@ -16,7 +16,7 @@ pub(in crate::kernel) struct Enqueue {
     pub(in crate::kernel) migrated: bool,
 }
 
-/// Why an entity is dequeued (`DEQUEUE_*`).
+/// Why a task is dequeued (`DEQUEUE_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::kernel) enum Dequeue {
     /// It blocks or exits.
@@ -25,28 +25,6 @@ pub(in crate::kernel) enum Dequeue {
     Move,
     /// Its weight changes; it comes back at once.
     Save,
-    /// A group's entity whose last task is saved: asleep, and yet no reason to move the queue's floor.
-    SaveAsleep,
-}
-
-impl Dequeue {
-    /// Why the group's entity leaves when this has emptied its queue.
-    const fn one_level_up(self) -> Dequeue {
-        match self {
-            Dequeue::Sleep | Dequeue::Move => Dequeue::Sleep,
-            Dequeue::Save | Dequeue::SaveAsleep => Dequeue::SaveAsleep,
-        }
-    }
-
-    /// vruntime stays as it is instead of becoming relative to the queue's floor.
-    const fn sleeps(self) -> bool {
-        matches!(self, Dequeue::Sleep | Dequeue::SaveAsleep)
-    }
-
-    /// The entity is back before anyone looks: `min_vruntime` stays where it is.
-    const fn comes_back(self) -> bool {
-        matches!(self, Dequeue::Save | Dequeue::SaveAsleep)
-    }
 }
 
 impl<H: Hooks> Kernel<H> {
@@ -107,12 +85,16 @@ impl<H: Hooks> Kernel<H> {
         queue.idle_nr_running -= u32::from(idle);
     }
 
+    /// Dequeues one entity. `why` is the task's reason at every level; `sleeps` says whether this entity keeps its
+    /// absolute vruntime, as sleeping tasks and emptied groups do.
+    ///
     /// Mirrors: `dequeue_entity()`, v4.19–v6.5; core.md §5.2.
     fn dequeue_entity<O: Observer>(
         &mut self,
         q: CfsRqId,
         se: EntityId,
         why: Dequeue,
+        sleeps: bool,
         now: Instant,
         o: &mut O,
     ) {
@@ -124,12 +106,12 @@ impl<H: Hooks> Kernel<H> {
         }
         self.entities[se.index()].on_rq = false;
         self.account_entity_dequeue(q, se);
-        if !why.sleeps() {
+        if !sleeps {
             let min_vruntime = self.cfs_rqs[q.index()].min_vruntime;
             self.entities[se.index()].vruntime = v.wrapping_sub(min_vruntime);
         }
         self.update_cfs_group(se);
-        if !why.comes_back() {
+        if why != Dequeue::Save {
             self.update_min_vruntime(q);
         }
     }
@@ -170,14 +152,14 @@ impl<H: Hooks> Kernel<H> {
         now: Instant,
         o: &mut O,
     ) {
-        let mut entity_why = why;
+        let mut sleeps = why == Dequeue::Sleep;
         let mut emptied = true;
         let mut level = Some(self.tasks[task.index()].se);
         while let Some(se) = level {
             let (q, parent) = (self.entities[se.index()].cfs_rq, self.entities[se.index()].parent);
             if emptied {
-                self.dequeue_entity(q, se, entity_why, now, o);
-                entity_why = entity_why.one_level_up();
+                self.dequeue_entity(q, se, why, sleeps, now, o);
+                sleeps = true;
                 if self.cfs_rqs[q.index()].load.weight > 0 {
                     emptied = false;
                     // A task that sleeps leaves its group as the next choice: stay in the same group.

@@ -1,0 +1,132 @@
+//! `cfsim study`: answers a question with comparisons and sweeps.
+
+mod file;
+
+use crate::args::OutputArgs;
+use crate::comparison::{self, Comparison, Plan};
+use crate::failure::Failure;
+use crate::header::{Header, SCHEMA_VERSION};
+use crate::load::ScenarioText;
+use crate::output::{self, Report, Talk};
+use crate::sweeping::{self, Sweep};
+use crate::verbs::compare::side;
+use clap::Args;
+use file::{ComparePart, StudyFile, SweepPart, Titled};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Answer a question with the comparisons and sweeps a study file names
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  cfsim study scenarios/vmware-5.13.toml
+
+A study file names a question, a base scenario, comparisons ([[compare]] with a and b), sweeps ([[sweep]]), and what is
+not modelled yet; scenarios/README.md describes it.")]
+pub(crate) struct StudyArgs {
+    /// The study file
+    study: PathBuf,
+    /// Number of seeds of every part, instead of what the file says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: Option<u32>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn main(args: &StudyArgs, talk: Talk) -> Result<(), Failure> {
+    args.output.start_threads()?;
+    let study = file::read(&args.study)?;
+    let parts = study.compare.len() + study.sweep.len();
+    let mut report = StudyReport {
+        schema_version: SCHEMA_VERSION,
+        tool: "cfsim",
+        tool_version: env!("CARGO_PKG_VERSION"),
+        verb: "study",
+        question: study.question.clone(),
+        comparisons: Vec::new(),
+        sweeps: Vec::new(),
+        not_modelled_yet: study.not_modelled_yet.clone(),
+    };
+    for (i, part) in study.compare.iter().enumerate() {
+        talk.progress(&format!("part {} of {parts}: {}", i + 1, part.title));
+        report.comparisons.push(run_comparison(args, &study, part)?);
+    }
+    for (i, part) in study.sweep.iter().enumerate() {
+        talk.progress(&format!("part {} of {parts}: {}", study.compare.len() + i + 1, part.title));
+        report.sweeps.push(run_sweep(args, &study, part)?);
+    }
+    report.warnings().for_each(|warning| talk.warn(warning));
+    output::print(&report, args.output.format)
+}
+
+fn run_comparison(
+    args: &StudyArgs,
+    study: &StudyFile,
+    part: &ComparePart,
+) -> Result<Titled<Comparison>, Failure> {
+    let text = ScenarioText::read(&file::scenario_path(&args.study, study, part.scenario.as_ref()))?;
+    let make = |spec: &file::SideSpec| side(&text, &[], spec.label.clone(), spec.settings());
+    let (a, b) = (make(&part.a)?, make(&part.b)?);
+    let runs = args.runs.or(part.runs).unwrap_or(study.runs);
+    let plan = Plan { runs, margin: study.equivalence, figures: study.metrics.0.clone() };
+    let header = Header::new("study", &a.loaded, runs);
+    let result = comparison::compare(a, b, &plan)?;
+    Ok(Titled { title: part.title.clone(), scenario: header.scenario, notes: header.notes, result })
+}
+
+fn run_sweep(args: &StudyArgs, study: &StudyFile, part: &SweepPart) -> Result<Titled<Sweep>, Failure> {
+    let scenario = ScenarioText::read(&file::scenario_path(&args.study, study, part.scenario.as_ref()))?;
+    let runs = args.runs.or(part.runs).unwrap_or(study.runs);
+    let header = Header::new("study", &scenario.with(&[])?, runs);
+    let (values, figures) = (part.values.0.clone(), part.metrics.0.clone());
+    let plan = sweeping::Plan { scenario: &scenario, settings: &[], key: &part.key, values, runs, figures };
+    let result = sweeping::sweep(&plan)?;
+    Ok(Titled { title: part.title.clone(), scenario: header.scenario, notes: header.notes, result })
+}
+
+#[derive(Debug, Serialize)]
+struct StudyReport {
+    schema_version: u32,
+    tool: &'static str,
+    tool_version: &'static str,
+    verb: &'static str,
+    question: String,
+    comparisons: Vec<Titled<Comparison>>,
+    sweeps: Vec<Titled<Sweep>>,
+    not_modelled_yet: Vec<String>,
+}
+
+impl StudyReport {
+    fn warnings(&self) -> impl Iterator<Item = &String> {
+        let compared = self.comparisons.iter().flat_map(|part| &part.result.warnings);
+        compared.chain(self.sweeps.iter().flat_map(|part| &part.result.warnings))
+    }
+}
+
+impl Report for StudyReport {
+    fn text(&self) -> String {
+        let mut out = format!("{}\n", self.question.trim());
+        for part in &self.comparisons {
+            out += &part.head(part.result.runs);
+            out += &part.result.text();
+        }
+        for part in &self.sweeps {
+            out += &part.head(part.result.runs);
+            out += &part.result.text();
+        }
+        if !self.not_modelled_yet.is_empty() {
+            out += "\nNot modelled yet, and so not in these figures\n";
+            out += &self.not_modelled_yet.iter().map(|what| format!("- {what}\n")).collect::<String>();
+        }
+        out
+    }
+}
+
+impl<T> Titled<T> {
+    fn head(&self, runs: u32) -> String {
+        let notes: String = self.notes.iter().map(|note| format!("note: {note}\n")).collect();
+        let seeds = if runs == 1 { "1 seed".to_owned() } else { format!("{runs} seeds") };
+        let rule = "-".repeat(self.title.chars().count());
+        format!("\n{}\n{rule}\n{}, {seeds}\n{notes}\n", self.title, self.scenario)
+    }
+}
