@@ -39,6 +39,11 @@ impl<H: Hooks> Kernel<H> {
             return Wake::NotSleeping;
         }
         o.event(now, &Event::Waking { task, by, waker });
+        if self.rqs[by.index()].curr == Some(task) {
+            // A CPU that wakes its own current task only takes back that it was to sleep.
+            self.tasks[task.index()].state = TaskState::Runnable;
+            return Wake::Enqueued(by);
+        }
         if self.task_entity(task).on_rq {
             self.ttwu_runnable(task, now, o);
             return Wake::Enqueued(self.tasks[task.index()].cpu);

@@ -6,6 +6,7 @@
 )]
 
 mod actions;
+mod corpus;
 mod groups;
 mod mistakes;
 mod overrides;
