@@ -25,7 +25,7 @@ pub(crate) struct SweepArgs {
     #[arg(short = 'L', long, value_name = "KEY=V1,V2,…", value_parser = parse_setting, required_unless_present = "scan", conflicts_with = "scan")]
     list: Option<(String, String)>,
     /// The setting, its first and last value (durations or whole numbers) and the step
-    #[arg(short = 'P', long, num_args = 4, value_names = ["KEY", "MIN", "MAX", "STEP"])]
+    #[arg(short = 'P', long, num_args = 4, allow_hyphen_values = true, value_names = ["KEY", "MIN", "MAX", "STEP"])]
     scan: Option<Vec<String>>,
     /// Number of seeds at each value
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -123,8 +123,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Sleep(d) => (c.sleep, Op::SleepUntil(self.now.saturating_add(d))),
             Action::SleepUntil(at) if at <= self.now => return,
             Action::SleepUntil(at) => (c.sleep, Op::SleepUntil(at)),
-            Action::PipeWrite { pipe, bytes } => (c.pipe, Op::PipeWrite { pipe, left: bytes, slept: false }),
-            Action::PipeRead { pipe, bytes } => (c.pipe, Op::PipeRead { pipe, left: bytes, slept: false }),
+            Action::PipeWrite { pipe, bytes } => {
+                (c.pipe_transfer(bytes), Op::PipeWrite { pipe, left: bytes, slept: false })
+            }
+            Action::PipeRead { pipe, bytes } => {
+                (c.pipe_transfer(bytes), Op::PipeRead { pipe, left: bytes, slept: false })
+            }
             Action::EpollPost(epoll) => (c.futex, Op::EpollPost(epoll)),
             Action::EpollWait(epoll) => (c.futex, Op::EpollWait(epoll)),
             Action::SemPost { sem, n } => (c.futex, Op::SemPost { sem, n }),

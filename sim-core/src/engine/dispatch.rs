@@ -82,9 +82,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.kernel.scheduler_tick(cpu, self.now, &mut self.observer);
         self.arm_tick(cpu);
         let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
-        self.occupy(cpu, tick.min(delay), false);
+        self.occupy(cpu, tick, false);
         self.end_sleeps(cpu);
-        self.settle(delay);
+        self.settle(delay.max(tick));
     }
 
     fn on_hrtick(&mut self, cpu: CpuId, generation: u32) {
@@ -95,9 +95,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.active = Some(cpu);
         self.kernel.hrtick(cpu, self.now, &mut self.observer);
         let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
-        self.occupy(cpu, tick.min(delay), false);
+        self.occupy(cpu, tick, false);
         self.end_sleeps(cpu);
-        self.settle(delay);
+        self.settle(delay.max(tick));
     }
 
     fn on_ipi(&mut self, cpu: CpuId) {

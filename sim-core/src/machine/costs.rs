@@ -123,6 +123,8 @@ cost_table! {
     sleep ["assumption"] 500 500
     /// Work of a pipe read or write beside the wake-up.
     pipe ["assumption: pipe ping-pong takes 1.1 us a turn and thread, the switch included"] 400 400
+    /// Copying one KiB into or out of a pipe.
+    pipe_kib ["assumption: 10 GB/s, a warm copy on a current core"] 100 100
     /// Work of a futex call beside the wake-up.
     futex ["assumption"] 300 300
     /// Creating a process.
@@ -137,6 +139,14 @@ cost_table! {
     sched_setattr ["assumption"] 1000 1000
     /// How late a sleep may end (`timer_slack_ns`): it takes all of it unless another timer interrupt comes within.
     timer_slack ["prctl(2): 50 us for normal tasks"] 50000 50000
+}
+
+impl Costs {
+    /// Work of a pipe read or write of so many bytes, beside the wake-up.
+    pub fn pipe_transfer(&self, bytes: u64) -> Nanos {
+        let copy = u128::from(bytes) * u128::from(self.pipe_kib.0) / 1024;
+        Nanos(self.pipe.0.saturating_add(u64::try_from(copy).unwrap_or(u64::MAX)))
+    }
 }
 
 /// A name that is no cost.

@@ -87,6 +87,12 @@ impl Tally {
 /// Everything below a folder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
+    /// Version of this JSON form.
+    pub schema_version: u32,
+    /// The program.
+    pub tool: &'static str,
+    /// Its version.
+    pub tool_version: &'static str,
     /// The bars.
     pub bars: Bars,
     /// Every capture, by path.
@@ -95,7 +101,7 @@ pub struct Report {
 
 /// The results of all captures under the bars.
 pub fn validate(captures: Vec<CaptureReport>) -> Report {
-    Report { bars: BARS, captures }
+    Report { schema_version: 1, tool: "cfsim", tool_version: env!("CARGO_PKG_VERSION"), bars: BARS, captures }
 }
 
 impl Report {
@@ -229,7 +235,11 @@ impl Report {
             d.picks_right, d.picks, d.ticks_right, d.ticks, d.misfits
         )?;
         for (name, t) in self.tallies() {
-            let met = if t.met() { "met" } else { "MISSED" };
+            let met = match t.of {
+                0 => "nothing compared",
+                _ if t.met() => "met",
+                _ => "MISSED",
+            };
             writeln!(
                 out,
                 "{name}: {}/{} = {:.1} % (bar {} %): {met}",

@@ -8,14 +8,18 @@ use sim_core::machine::{Costs, Preset};
 use std::path::Path;
 use thiserror::Error;
 
-/// The captures each kernel's machine is calibrated on: a pipe pair alone, a sleeper beside a hog, a forking make, and
-/// two pipe pairs with the kernel's own charges (recorded for this purpose).
-const CALIBRATED_ON: [&str; 4] = [
+/// The captures each kernel's machine is calibrated on: a pipe pair alone, a sleeper beside a hog, a forking make,
+/// and two recorded for this purpose: pipe pairs with the kernel's own charges, and with messages of 4 KiB.
+const CALIBRATED_ON: [&str; 5] = [
     "iii-pingpong/KERNEL/pp1_hog0",
     "ii-sleeper/KERNEL/s1_wg01_mg3",
     "iv-make/KERNEL/make_j2",
     "viii-vruntime/KERNEL/pp2_hog0_wg0.5",
+    "iii-pingpong/KERNEL/pp2_hog0_4096",
 ];
+
+/// KiB read and written in one turn of the last of them.
+const LARGE_PIPE_TURN_KIB: i64 = 8;
 
 /// The table of machines, as the calibration wrote it.
 const MACHINES: &str = include_str!("../../capture-machines.json");
@@ -50,6 +54,8 @@ pub struct CaptureMachine {
     pub sleep_ns: u64,
     /// See [`Costs::pipe`].
     pub pipe_ns: u64,
+    /// See [`Costs::pipe_kib`].
+    pub pipe_kib_ns: u64,
     /// How far a `run` of the driver overshoots.
     pub run_overshoot_ns: u64,
     /// See [`Costs::fork`].
@@ -85,6 +91,7 @@ impl CaptureMachine {
             syscall_exit: Nanos(self.syscall_exit_ns),
             sleep: Nanos(self.sleep_ns),
             pipe: Nanos(self.pipe_ns),
+            pipe_kib: Nanos(self.pipe_kib_ns),
             futex: Nanos(self.pipe_ns),
             fork: Nanos(self.fork_ns),
             fork_child: Nanos(self.fork_child_ns),
@@ -192,26 +199,26 @@ pub fn calibrate(root: &Path) -> Result<Calibration, CalibrationError> {
 /// The timer path `w` cannot be told from a trace; 1 µs, the least the captures allow.
 const TIMER_IRQ_NS: i64 = 1_000;
 
+/// The mean of a path's middle nine tenths in one capture, ns: first turns are cold.
+fn middle_mean(capture: &[Delay], path: DelayPath) -> Option<i64> {
+    let mut ns: Vec<i64> = capture.iter().filter(|d| d.path == path).map(|d| d.ns).collect();
+    ns.sort_unstable();
+    let cut = ns.len() / 20;
+    let kept = &ns[cut..ns.len() - cut];
+    (!kept.is_empty()).then(|| kept.iter().sum::<i64>() / kept.len() as i64)
+}
+
 fn from_delays(
     profile: &str,
     names: &[String],
     seen: &[Vec<Delay>],
 ) -> Result<CaptureMachine, CalibrationError> {
-    let mean = |path: DelayPath| -> Result<i64, CalibrationError> {
-        // Of the first capture that shows it: later ones trace more, which lengthens paths.
-        let of = |capture: &Vec<Delay>| -> Vec<i64> {
-            capture.iter().filter(|d| d.path == path).map(|d| d.ns).collect()
-        };
-        let mut ns = seen.iter().map(of).find(|ns| !ns.is_empty()).unwrap_or_default();
-        ns.sort_unstable();
-        // The first turns of a pair are cold: the middle nine tenths count.
-        let cut = ns.len() / 20;
-        let kept = &ns[cut..ns.len() - cut];
-        if kept.is_empty() {
-            return Err(CalibrationError::Path { captures: names.join(", "), path: format!("{path:?}") });
-        }
-        Ok(kept.iter().sum::<i64>() / kept.len() as i64)
-    };
+    let missing =
+        |path: DelayPath| CalibrationError::Path { captures: names.join(", "), path: format!("{path:?}") };
+    // Of the first capture that shows it: later ones trace or do more, which lengthens paths.
+    let mean = |path| seen.iter().find_map(|c| middle_mean(c, path)).ok_or_else(|| missing(path));
+    let large_turn = seen.last().and_then(|c| middle_mean(c, DelayPath::PipeTurn));
+    let large_turn = large_turn.ok_or_else(|| missing(DelayPath::PipeTurn))?;
     let wakeup = mean(DelayPath::NextWakeInIrq)?;
     // From getting the CPU to the first look at the clock: switch and return path.
     let back = mean(DelayPath::Start)? - TIMER_IRQ_NS;
@@ -235,6 +242,7 @@ fn from_delays(
         syscall_exit_ns: ns(exit),
         sleep_ns: ns(sleep),
         pipe_ns: ns(pipe),
+        pipe_kib_ns: ns((large_turn - mean(DelayPath::PipeTurn)?) / LARGE_PIPE_TURN_KIB),
         run_overshoot_ns: ns(overshoot),
         fork_ns: ns(mean(DelayPath::ForkCycle)? - wakeup - exit.max(0)),
         fork_child_ns: ns(mean(DelayPath::ForkChild)? - TIMER_IRQ_NS - back),

@@ -56,16 +56,16 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
     /// Start of the story
-    #[arg(long, value_name = "TIME", requires = "task")]
+    #[arg(long, value_name = "TIME", requires = "task", conflicts_with_all = ["at", "decision"])]
     from: Option<Nanos>,
     /// End of the story
-    #[arg(long, value_name = "TIME", requires = "task")]
+    #[arg(long, value_name = "TIME", requires = "task", conflicts_with_all = ["at", "decision"])]
     to: Option<Nanos>,
     /// One decision
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     decision: Option<u64>,
     /// Run again with that decision made otherwise, and print what it changes
-    #[arg(long, value_name = "WHAT", requires = "decision", value_parser = str::parse::<Wish>)]
+    #[arg(long, value_name = "WHAT", requires = "decision", conflicts_with_all = ["at", "task"], value_parser = str::parse::<Wish>)]
     instead: Option<Wish>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
