@@ -2,7 +2,9 @@
 
 use super::step::Step;
 use super::step_reader::program;
-use crate::units::{CpuList, check_name, duration, whole};
+use crate::schema::Names;
+use crate::units::{CpuList, Duration, Whole, check_name, duration, whole};
+use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use sim_core::Nanos;
@@ -13,7 +15,7 @@ use std::fmt;
 pub(super) const MAX_TASKS: i64 = 100_000;
 
 /// Tasks that run the same program.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct TaskDef {
     /// Name of the table, shown in reports.
@@ -21,24 +23,30 @@ pub struct TaskDef {
     pub name: String,
     /// How many of them. Instance `i` has the path `NAME#i`.
     #[serde(default = "one", deserialize_with = "whole::<_, _, 1, MAX_TASKS>")]
+    #[schemars(with = "Whole<u32, 1, MAX_TASKS>")]
     pub count: u32,
     /// nice −20 … 19.
     #[serde(default, deserialize_with = "whole::<_, _, -20, 19>")]
+    #[schemars(with = "Whole<i8, -20, 19>")]
     pub nice: i8,
     /// Scheduling policy.
     #[serde(default)]
+    #[schemars(with = "Names<Policy>")]
     pub policy: Policy,
     /// CPUs the tasks may use; all without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuList>,
     /// When the tasks first become runnable.
     #[serde(default, with = "duration", rename(serialize = "start_ns"))]
+    #[schemars(with = "Duration")]
     pub start: Nanos,
     /// The task group, as a path. Only the root group `/` exists.
     #[serde(default)]
+    #[schemars(with = "Names<GroupPath>")]
     pub group: GroupPath,
     /// What the tasks do. A task ends after the last step.
     #[serde(deserialize_with = "program")]
+    #[schemars(length(min = 1))]
     pub program: Vec<Step>,
 }
 
