@@ -34,7 +34,7 @@ struct Ran {
 /// Runs a teaching scenario with settings like `kernel.hz=100`.
 fn run(text: &str, settings: &[&str]) -> Ran {
     let settings: Vec<(String, String)> =
-        settings.iter().map(|s| s.split_once('=').unwrap()).map(|(k, v)| (k.into(), v.into())).collect();
+        settings.iter().map(|s| s.split_once('=').expect("a setting")).map(|(k, v)| (k.into(), v.into())).collect();
     let document =
         Document::parse(text, "teaching.toml", &settings).unwrap_or_else(|e| panic!("{}", e.render(false)));
     let resolved = document.resolve().unwrap_or_else(|e| panic!("{}", e.render(false)));
@@ -45,7 +45,7 @@ fn run(text: &str, settings: &[&str]) -> Ran {
     for task in built.tasks {
         simulation.add_task(task);
     }
-    let outcome = simulation.run().unwrap();
+    let outcome = simulation.run().expect("an end");
     assert_eq!(outcome.end, End::Duration);
     let names = simulation.tasks().iter().map(|t| t.name.clone()).collect();
     let (metrics, switches) = simulation.observer;
