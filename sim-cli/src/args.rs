@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
-use crate::verbs::{compare, kernel, run, study, sweep};
+use crate::verbs::{check, compare, kernel, new, run, schema, study, sweep};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ Examples:
   cfsim sweep scenarios/hog-and-sleeper.toml --scan kernel.sched_wakeup_granularity_ns 1ms 25ms 1ms
   cfsim kernel diff 5.12 5.13
   cfsim study scenarios/vmware-5.13.toml
+  cfsim new my-idea && cfsim check my-idea.toml
 
 Exit codes:
   0  done
@@ -51,6 +52,9 @@ pub(crate) enum Verb {
     Sweep(sweep::SweepArgs),
     Kernel(kernel::KernelArgs),
     Study(study::StudyArgs),
+    Check(check::CheckArgs),
+    New(new::NewArgs),
+    Schema(schema::SchemaArgs),
 }
 
 /// A scenario and what replaces parts of it.

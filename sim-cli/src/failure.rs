@@ -18,6 +18,12 @@ pub(crate) enum Failure {
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read { file: PathBuf, source: std::io::Error },
+    /// A file that cannot be made.
+    #[error("cannot write {}: {source}", file.display())]
+    Create { file: PathBuf, source: std::io::Error },
+    /// Files that cannot be run; why has been told.
+    #[error("{failed} of {of} files cannot be run")]
+    Invalid { failed: usize, of: usize },
     /// The output cannot be written.
     #[error("cannot write the result: {0}")]
     Write(std::io::Error),
@@ -25,8 +31,13 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
     /// A run was given up.
-    #[error("seed {seed}: {error}")]
-    Run { seed: u64, error: SimError },
+    #[error("seed {seed}: {error}{}", if doing.is_empty() { String::new() } else { format!("\n  not finished: {doing}") })]
+    Run {
+        seed: u64,
+        error: SimError,
+        /// What tasks were doing.
+        doing: String,
+    },
     /// Something the program relies on is missing.
     #[error("{0}")]
     Environment(String),
@@ -43,9 +54,9 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Failure::Run { error: SimError::Program { .. }, .. } => 1,
-            Failure::Write(_) | Failure::Environment(_) => 1,
+            Failure::Write(_) | Failure::Create { .. } | Failure::Environment(_) => 1,
             Failure::Usage(_) => 2,
-            Failure::Scenario(_) | Failure::Study { .. } | Failure::Read { .. } => 3,
+            Failure::Scenario(_) | Failure::Study { .. } | Failure::Read { .. } | Failure::Invalid { .. } => 3,
             Failure::Run { .. } => 5,
         })
     }
