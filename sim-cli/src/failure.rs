@@ -56,7 +56,9 @@ impl Failure {
             Failure::Run { error: SimError::Program { .. }, .. } => 1,
             Failure::Write(_) | Failure::Create { .. } | Failure::Environment(_) => 1,
             Failure::Usage(_) => 2,
-            Failure::Scenario(_) | Failure::Study { .. } | Failure::Read { .. } | Failure::Invalid { .. } => 3,
+            Failure::Scenario(_) | Failure::Study { .. } | Failure::Read { .. } | Failure::Invalid { .. } => {
+                3
+            }
             Failure::Run { .. } => 5,
         })
     }

@@ -222,7 +222,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             free.extend(freed.iter().map(|u| u.task));
         }
         let cycle = find_cycle(&stuck);
-        let since = stuck.iter().filter(|u| cycle.is_empty() || cycle.contains(&u.task)).map(Unfinished::since);
+        let since =
+            stuck.iter().filter(|u| cycle.is_empty() || cycle.contains(&u.task)).map(Unfinished::since);
         let at = since.max()?;
         Some(Deadlock { at, tasks: stuck, cycle })
     }

@@ -25,10 +25,10 @@ pub use step::{PipeTransfer, Step};
 pub use task::{GroupPath, TaskDef};
 
 use crate::kernel_compile::KernelCompile;
-use de::NodeReader;
-use error::{Problem, Source};
 use crate::schema::PlainName;
 use crate::units::Whole;
+use de::NodeReader;
+use error::{Problem, Source};
 use node::{Node, Origin, Segment};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

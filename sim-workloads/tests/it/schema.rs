@@ -23,7 +23,10 @@ pub(super) fn agrees(text: &str, parsed: &Result<Scenario, ScenarioError>) {
                 ErrorKind::MissingKey => error.message.starts_with("the key"),
                 _ => false,
             };
-            assert!(!by_schema || checked.is_err(), "the schema takes what the parser does not: {error}\n{text}");
+            assert!(
+                !by_schema || checked.is_err(),
+                "the schema takes what the parser does not: {error}\n{text}"
+            );
         }
     }
 }
@@ -59,10 +62,13 @@ fn keyword_holds(
     match keyword {
         "$schema" | "title" | "description" | "default" | "definitions" | "pattern" => Ok(()),
         "$ref" => {
-            let name = argument.as_str().and_then(|r| r.strip_prefix("#/definitions/")).expect("a definition");
+            let name =
+                argument.as_str().and_then(|r| r.strip_prefix("#/definitions/")).expect("a definition");
             check(&SCHEMA["definitions"][name], value, at)
         }
-        "type" => refuse(!has_type(value, argument.as_str().expect("one type")), at, &format!("no {argument}")),
+        "type" => {
+            refuse(!has_type(value, argument.as_str().expect("one type")), at, &format!("no {argument}"))
+        }
         "enum" => refuse(!list().contains(value), at, &format!("none of {argument}")),
         "minimum" => bound(|x, limit| x >= limit),
         "maximum" => bound(|x, limit| x <= limit),
@@ -166,7 +172,8 @@ fn keys_are_those_the_readers_know() {
         let (_, list) = error.message.split_once("allowed are ").unwrap();
         let mut allowed: Vec<&str> = list.split(", ").collect();
         let table = if name.is_empty() { &*SCHEMA } else { &SCHEMA["definitions"][name] };
-        let mut keys: Vec<&str> = table["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        let mut keys: Vec<&str> =
+            table["properties"].as_object().unwrap().keys().map(String::as_str).collect();
         (allowed.sort_unstable(), keys.sort_unstable());
         assert_eq!(keys, allowed, "{name}");
     }

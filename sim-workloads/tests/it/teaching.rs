@@ -33,8 +33,11 @@ struct Ran {
 
 /// Runs a teaching scenario with settings like `kernel.hz=100`.
 fn run(text: &str, settings: &[&str]) -> Ran {
-    let settings: Vec<(String, String)> =
-        settings.iter().map(|s| s.split_once('=').expect("a setting")).map(|(k, v)| (k.into(), v.into())).collect();
+    let settings: Vec<(String, String)> = settings
+        .iter()
+        .map(|s| s.split_once('=').expect("a setting"))
+        .map(|(k, v)| (k.into(), v.into()))
+        .collect();
     let document =
         Document::parse(text, "teaching.toml", &settings).unwrap_or_else(|e| panic!("{}", e.render(false)));
     let resolved = document.resolve().unwrap_or_else(|e| panic!("{}", e.render(false)));
@@ -125,7 +128,11 @@ fn nice_0_and_5() {
     let text = scenario!("nice-0-and-5");
     for hz in ["kernel.hz=250", "kernel.hz=1000", "kernel.hz=100"] {
         let ran = run(text, &[hz]);
-        between(ran.share("nice5") / (ran.share("nice0") + ran.share("nice5")), 0.2465 - 0.005, 0.2465 + 0.005);
+        between(
+            ran.share("nice5") / (ran.share("nice0") + ran.share("nice5")),
+            0.2465 - 0.005,
+            0.2465 + 0.005,
+        );
     }
     let ran = run(text, &[]);
     between(ran.turns_of("nice5", &[4.0, 8.0]), 0.98, 1.0);

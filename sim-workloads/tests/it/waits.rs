@@ -57,7 +57,9 @@ fn two_mutexes_taken_in_opposite_order() {
 
 #[test]
 fn a_mutex_cycle_is_found_beside_tasks_that_go_on_and_beside_interrupts() {
-    let beside = format!("run.duration = \"1s\"\n{TWO_LOCKS}[task.hog]\nprogram = [{{ forever = [{{ run = \"1ms\" }}] }}]\n");
+    let beside = format!(
+        "run.duration = \"1s\"\n{TWO_LOCKS}[task.hog]\nprogram = [{{ forever = [{{ run = \"1ms\" }}] }}]\n"
+    );
     let (simulation, end) = run(&beside);
     assert_eq!(end, End::Duration);
     let deadlock = simulation.deadlock().expect("a deadlock");
@@ -171,8 +173,7 @@ program = [
 
 #[test]
 fn who_waits_for_somebody_who_goes_on_is_not_stuck() {
-    let (simulation, end) = run(
-        r#"
+    let (simulation, end) = run(r#"
 run.duration = "100ms"
 [task.reader]
 program = [{ read = "p", bytes = 1 }]
@@ -181,8 +182,7 @@ program = [{ sleep = "1s" }, { write = "p", bytes = 1 }]
 [task.late]
 start = "2s"
 program = [{ run = "1ms" }]
-"#,
-    );
+"#);
     assert_eq!((end, simulation.deadlock()), (End::Duration, None));
     let doing: Vec<Doing> = simulation.unfinished().into_iter().map(|u| u.doing).collect();
     let [Doing::Waiting { since, what: WaitFor::Data(_), feeders }, Doing::Asleep { .. }, Doing::NotStarted] =
