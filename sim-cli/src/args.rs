@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
-use crate::verbs::{check, compare, kernel, new, run, schema, study, sweep};
+use crate::verbs::{check, compare, explain, kernel, new, run, schema, study, sweep, trace, validate};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -16,6 +16,9 @@ Examples:
   cfsim kernel diff 5.12 5.13
   cfsim study scenarios/vmware-5.13.toml
   cfsim new my-idea && cfsim check my-idea.toml
+  cfsim trace scenarios/two-hogs.toml -o hogs.txt
+  cfsim explain scenarios/hog-and-sleeper.toml --task sleeper --to 100ms
+  cfsim validate kernels
 
 Exit codes:
   0  done
@@ -55,6 +58,9 @@ pub(crate) enum Verb {
     Check(check::CheckArgs),
     New(new::NewArgs),
     Schema(schema::SchemaArgs),
+    Trace(trace::TraceArgs),
+    Explain(explain::ExplainArgs),
+    Validate(validate::ValidateArgs),
 }
 
 /// A scenario and what replaces parts of it.

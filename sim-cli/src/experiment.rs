@@ -6,8 +6,9 @@ use crate::schedule_digest::ScheduleDigest;
 use crate::waits::{self, UnfinishedTask};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
+use sim_core::kernel::hooks::NoHooks;
 use sim_core::observe::{Metrics, TaskMetrics};
-use sim_core::{End, Nanos, Simulation};
+use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
 
 /// Up to this many tasks each has its own row; beyond, tasks of one name share one.
@@ -62,16 +63,8 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let builder = loaded.document.scenario.build(seed);
     let warmup = loaded.resolved.warmup;
     let observer = (Metrics::new(warmup), ScheduleDigest::default());
-    let mut simulation = Simulation::new(loaded.resolved.config.clone(), builder.objects, observer);
-    for task in builder.tasks {
-        simulation.add_task(task);
-    }
-    let outcome = match simulation.run() {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            return Err(Failure::Run { seed, error, doing: waits::line(&waits::unfinished(&simulation)) });
-        }
-    };
+    let mut simulation = builder.simulation(loaded.resolved.config.clone(), observer, NoHooks);
+    let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
     let (metrics, digest) = &simulation.observer;
     let tasks = simulation.tasks();
     let all: Vec<usize> = (0..tasks.len()).collect();

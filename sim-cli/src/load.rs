@@ -30,6 +30,12 @@ impl ScenarioText {
         Ok(ScenarioText { file: path.display().to_string(), text: read_text(path)? })
     }
 
+    /// A scenario that is in no file.
+    #[cfg(test)]
+    pub(crate) fn of(file: &str, text: &str) -> ScenarioText {
+        ScenarioText { file: file.to_owned(), text: text.to_owned() }
+    }
+
     /// The scenario with these settings, the later ones winning.
     pub(crate) fn with(&self, settings: &[Setting]) -> Result<Loaded, Failure> {
         let document = Document::parse(&self.text, &self.file, settings)?;

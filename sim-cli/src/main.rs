@@ -3,12 +3,14 @@
 mod args;
 mod comparison;
 mod experiment;
+mod export;
 mod failure;
 mod figures;
 mod header;
 mod load;
 mod output;
 mod schedule_digest;
+mod simulate;
 mod stats;
 mod sweeping;
 mod text;
@@ -38,6 +40,9 @@ fn main() -> ExitCode {
         Verb::Check(args) => verbs::check::main(args),
         Verb::New(args) => verbs::new::main(args),
         Verb::Schema(args) => verbs::schema::main(args),
+        Verb::Trace(args) => verbs::trace::main(args, talk),
+        Verb::Explain(args) => verbs::explain::main(args, talk),
+        Verb::Validate(args) => verbs::validate::main(args, talk),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

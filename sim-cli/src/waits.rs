@@ -3,6 +3,7 @@
 use crate::text;
 use serde::Serialize;
 use sim_core::engine::{Doing, TaskInfo, Unfinished, WaitFor};
+use sim_core::kernel::hooks::Hooks;
 use sim_core::observe::Observer;
 use sim_core::{Instant, Simulation, TaskId};
 use std::collections::BTreeMap;
@@ -48,7 +49,7 @@ impl<'a> Labels<'a> {
 }
 
 /// The tasks that have not ended and what they are doing.
-pub(crate) fn unfinished<O: Observer>(simulation: &Simulation<O>) -> Vec<UnfinishedTask> {
+pub(crate) fn unfinished<O: Observer, H: Hooks>(simulation: &Simulation<O, H>) -> Vec<UnfinishedTask> {
     let labels = Labels::new(simulation.tasks());
     let list = simulation.unfinished();
     let report = |u: &Unfinished| UnfinishedTask {
@@ -69,7 +70,7 @@ pub(crate) fn line(unfinished: &[UnfinishedTask]) -> String {
 }
 
 /// Who waits for whom for ever, if anybody does.
-pub(crate) fn deadlock<O: Observer>(simulation: &Simulation<O>) -> Option<String> {
+pub(crate) fn deadlock<O: Observer, H: Hooks>(simulation: &Simulation<O, H>) -> Option<String> {
     let deadlock = simulation.deadlock()?;
     let labels = Labels::new(simulation.tasks());
     let in_cycle = |u: &&Unfinished| deadlock.cycle.is_empty() || deadlock.cycle.contains(&u.task);
@@ -91,7 +92,11 @@ fn at(time: Instant) -> String {
 }
 
 /// What a task is doing: the rest of a sentence that begins with its name.
-fn doing<O: Observer>(simulation: &Simulation<O>, labels: &Labels<'_>, u: &Unfinished) -> String {
+fn doing<O: Observer, H: Hooks>(
+    simulation: &Simulation<O, H>,
+    labels: &Labels<'_>,
+    u: &Unfinished,
+) -> String {
     let (since, what, feeders) = match &u.doing {
         Doing::NotStarted => {
             return format!("starts at {}", at(simulation.tasks()[u.task.index()].start));

@@ -46,6 +46,9 @@ id!(/// A mutex (futex based, not handed off).
 id!(/// A barrier (futex based).
     BarrierId);
 
+id!(/// An epoll instance.
+    EpollId);
+
 impl GroupId {
     /// The root task group.
     pub const ROOT: GroupId = GroupId(0);

@@ -13,6 +13,6 @@ pub mod rng;
 pub mod time;
 
 pub use cpumask::CpuMask;
-pub use engine::{End, Limits, Outcome, SimConfig, SimError, Simulation};
-pub use id::{BarrierId, CfsRqId, CpuId, EntityId, GroupId, MutexId, PipeId, SemId, TaskId};
+pub use engine::{Control, End, Limits, Outcome, SimConfig, SimError, Simulation};
+pub use id::{BarrierId, CfsRqId, CpuId, EntityId, EpollId, GroupId, MutexId, PipeId, SemId, TaskId};
 pub use time::{Instant, Nanos};

@@ -1,7 +1,21 @@
 //! What a scenario becomes before it runs: objects and tasks, collected from the task tables and the workload models.
 
+use sim_core::kernel::hooks::Hooks;
+use sim_core::observe::Observer;
 use sim_core::program::{Objects, TaskSpec};
 use sim_core::rng::{self, Stream};
+use sim_core::{Control, GroupId, Instant, Nanos, SimConfig, Simulation, TaskId};
+
+/// A task group to be created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewGroup {
+    /// The group it is in.
+    pub parent: GroupId,
+    /// Stored shares.
+    pub shares: u64,
+    /// `cpu.idle`.
+    pub idle: bool,
+}
 
 /// Collects the objects and tasks of one run. Every workload model adds its own to the same builder.
 ///
@@ -13,14 +27,30 @@ pub struct Builder {
     pub seed: u64,
     /// Pipes, semaphores, mutexes and barriers created so far.
     pub objects: Objects,
-    /// Tasks that exist from the start, in order of creation.
+    /// Tasks that exist from the start, in order of creation: task `i` becomes `TaskId(i)`.
     pub tasks: Vec<TaskSpec>,
+    /// Groups below the root group, in order of creation: group `i` becomes `GroupId(i + 1)`.
+    pub groups: Vec<NewGroup>,
+    /// Tasks that are in a session, with its autogroup.
+    pub sessions: Vec<(TaskId, GroupId)>,
+    /// Tasks with a timer slack of their own.
+    pub timer_slack: Vec<(TaskId, Nanos)>,
+    /// Changes while the run goes on.
+    pub timeline: Vec<(Instant, Control)>,
 }
 
 impl Builder {
     /// An empty builder for a run under `seed`.
     pub fn new(seed: u64) -> Builder {
-        Builder { seed, objects: Objects::default(), tasks: Vec::new() }
+        Builder {
+            seed,
+            objects: Objects::default(),
+            tasks: Vec::new(),
+            groups: Vec::new(),
+            sessions: Vec::new(),
+            timer_slack: Vec::new(),
+            timeline: Vec::new(),
+        }
     }
     /// The random stream of the task at `path` for `purpose` (`"run"`, `"sleep"`, …).
     pub fn stream(&self, path: &str, purpose: &str) -> Stream {
@@ -29,5 +59,36 @@ impl Builder {
     /// Adds a task that exists from the start.
     pub fn add_task(&mut self, task: TaskSpec) {
         self.tasks.push(task);
+    }
+    /// Adds a task group.
+    pub fn add_group(&mut self, group: NewGroup) -> GroupId {
+        self.groups.push(group);
+        GroupId::new(self.groups.len())
+    }
+
+    /// The run, ready to start, with everything that was collected.
+    pub fn simulation<O: Observer, H: Hooks>(
+        self,
+        config: SimConfig,
+        observer: O,
+        hooks: H,
+    ) -> Simulation<O, H> {
+        let mut sim = Simulation::with_hooks(config, self.objects, observer, hooks);
+        for group in self.groups {
+            sim.add_group(group.parent, group.shares, group.idle);
+        }
+        for task in self.tasks {
+            sim.add_task(task);
+        }
+        for (task, group) in self.sessions {
+            sim.join_session(task, group);
+        }
+        for (task, slack) in self.timer_slack {
+            sim.set_timer_slack(task, slack);
+        }
+        for (at, control) in self.timeline {
+            sim.at(at, control);
+        }
+        sim
     }
 }

@@ -1,6 +1,7 @@
 //! Random durations: named distributions with documented parameters, drawn as whole nanoseconds.
 //!
-//! The transforms use `libm`, not the platform's mathematics library, so that a draw is the same on every machine.
+//! The transforms use `libm`, not the platform's mathematics library, so that a draw is the same on every machine; only
+//! the rare tails of the standard normal and exponential draws go through the latter. Deviates: D-007.
 
 use crate::units::{Duration, MAX_DURATION, duration};
 use rand::RngExt;

@@ -1,7 +1,7 @@
 //! From what a scenario says to what a run needs: defaults filled in, names looked up, writes to tunables made.
 
-use crate::scenario::{Document, InterferenceSpec, MachineSpec, ScenarioError};
-use sim_core::kernel::rules::Rules;
+use crate::scenario::{CpuController, Document, InterferenceSpec, MachineSpec, ScenarioError};
+use sim_core::kernel::rules::{IdleEntities, Rules};
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{KernelConfig, Profile};
 use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
@@ -59,6 +59,7 @@ impl Document {
         let mut kernel = KernelConfig::new(profile, self.scenario.machine.cpus());
         kernel.hz = spec.hz.unwrap_or(kernel.hz);
         kernel.preempt = spec.preempt.unwrap_or(kernel.preempt);
+        kernel.autogroup = spec.autogroup.unwrap_or(kernel.autogroup);
         kernel.skew_tick = spec.skew_tick.unwrap_or(kernel.skew_tick);
         kernel.irq_time_accounting = spec.irq_time_accounting.unwrap_or(kernel.irq_time_accounting);
         kernel.steal_time_accounting = spec.steal_time_accounting.unwrap_or(kernel.steal_time_accounting);
@@ -67,7 +68,60 @@ impl Document {
             refused.map_err(|e| self.error_at(&["kernel", "features", &i.to_string()], e.to_string()))?;
         }
         self.write_tunables(&mut kernel)?;
+        self.check_groups(&kernel)?;
+        self.check_changes(&kernel)?;
         Ok(kernel)
+    }
+
+    /// `cpu.idle` needs a kernel that has it.
+    fn check_groups(&self, kernel: &KernelConfig) -> Result<(), ScenarioError> {
+        if kernel.rules.idle_entities == IdleEntities::EveryLevel {
+            return Ok(());
+        }
+        let message = || format!("kernel {} has no cpu.idle: it came with 5.15", kernel.profile);
+        let idle = |cpu: CpuController| matches!(cpu, CpuController::Idle(_));
+        if let Some((path, _)) = self.scenario.groups.iter().find(|(_, g)| idle(g.cpu)) {
+            return Err(self.error_at(&["group", path, "cpu", "idle"], message()));
+        }
+        for (i, change) in self.scenario.changes.iter().enumerate() {
+            if let Some((path, _)) = change.group_writes().find(|(_, cpu)| idle(*cpu)) {
+                return Err(self.error_at(&["at", &i.to_string(), "group", path, "cpu", "idle"], message()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what the changes write, in vain, for the kernel to refuse what it will refuse then.
+    fn check_changes(&self, kernel: &KernelConfig) -> Result<(), ScenarioError> {
+        for (i, change) in self.scenario.changes.iter().enumerate() {
+            let i = i.to_string();
+            let mut trial = kernel.clone();
+            for (j, word) in change.set.features.iter().enumerate() {
+                let refused = trial.features.write(word);
+                refused.map_err(|e| {
+                    self.error_at(&["at", &i, "set", "features", &j.to_string()], e.to_string())
+                })?;
+            }
+            for (tunable, value) in &change.set.tunables {
+                self.write_tunable(&mut trial, *tunable, *value, &["at", &i, "set", tunable.name()])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_tunable(
+        &self,
+        kernel: &mut KernelConfig,
+        tunable: Tunable,
+        value: u64,
+        at: &[&str],
+    ) -> Result<(), ScenarioError> {
+        if !has_tunable(&kernel.rules, tunable) {
+            let message = format!("kernel {} has no {}", kernel.profile, tunable.name());
+            return Err(self.error_at(at, message));
+        }
+        let written = kernel.tunables.write(&kernel.rules, tunable, value);
+        written.map_err(|e| self.error_at(at, e.to_string()))
     }
 
     fn write_tunables(&self, kernel: &mut KernelConfig) -> Result<(), ScenarioError> {
@@ -76,13 +130,7 @@ impl Document {
             kernel.tunables = Tunables::boot_scaled(kernel.cpus, scaling);
         }
         for (tunable, value) in &spec.tunables {
-            let at = ["kernel", tunable.name()];
-            if !has_tunable(&kernel.rules, *tunable) {
-                let message = format!("kernel {} has no {}", kernel.profile, tunable.name());
-                return Err(self.error_at(&at, message));
-            }
-            let written = kernel.tunables.write(&kernel.rules, *tunable, *value);
-            written.map_err(|e| self.error_at(&at, e.to_string()))?;
+            self.write_tunable(kernel, *tunable, *value, &["kernel", tunable.name()])?;
         }
         if spec.rewrite_tunable_scaling {
             kernel.tunables.rewrite_scaling();

@@ -51,7 +51,7 @@ fn summary(file: &str, loaded: &Loaded) -> String {
     let (scenario, config) = (&loaded.document.scenario, &loaded.resolved.config);
     let built = scenario.build(loaded.resolved.seed);
     let o = &built.objects;
-    let objects = o.pipes.len() + o.semaphores.len() + o.mutexes.len() + o.barriers.len();
+    let objects = o.pipes.len() + o.semaphores.len() + o.mutexes.len() + o.barriers.len() + o.epolls.len();
     let plural = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let time = |ns: u64| text::duration(ns as f64);
     let length = match config.duration {

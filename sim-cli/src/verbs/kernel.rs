@@ -135,7 +135,7 @@ impl From<&Change> for ChangeReport {
     }
 }
 
-/// The file of a tunable. `sched_child_runs_first` stayed a sysctl in all versions (core of `kernel/sysctl.c`).
+/// The file of a tunable (core.md §2.2). `sched_child_runs_first` is a sysctl in all versions.
 fn file(rules: &Rules, tunable: Tunable) -> String {
     let name = tunable.name();
     if rules.tunables_in == TunablesIn::ProcSys || tunable == Tunable::ChildRunsFirst {

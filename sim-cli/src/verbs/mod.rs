@@ -2,9 +2,12 @@
 
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod explain;
 pub(crate) mod kernel;
 pub(crate) mod new;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod study;
 pub(crate) mod sweep;
+pub(crate) mod trace;
+pub(crate) mod validate;

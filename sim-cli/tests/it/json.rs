@@ -4,7 +4,7 @@ use super::stdout;
 use serde_json::Value;
 
 fn json(args: &[&str]) -> Value {
-    serde_json::from_str(&stdout(args)).unwrap()
+    serde_json::from_str(&stdout(args)).expect("one JSON document")
 }
 
 #[test]

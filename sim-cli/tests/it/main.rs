@@ -17,5 +17,5 @@ fn cfsim(args: &[&str]) -> Command {
 /// Standard output of a call that succeeds.
 fn stdout(args: &[&str]) -> String {
     let output = cfsim(args).assert().success().get_output().stdout.clone();
-    String::from_utf8(output).unwrap()
+    String::from_utf8(output).expect("output is UTF-8")
 }

@@ -8,12 +8,14 @@ use crate::kernel::hooks::Hooks;
 use crate::kernel::{PreemptModel, Schedule};
 use crate::observe::{Event, Observer};
 use crate::program::{Action, ChildSpec, ProgramContext, Work};
-use crate::time::{Instant, Nanos};
+use crate::time::Nanos;
 
 /// Result of trying a system call's effect.
 pub(super) enum Attempt {
     /// Done, after this much more work in kernel mode.
     Done(Nanos),
+    /// The call goes on with this after so much more work in kernel mode.
+    Then(Nanos, Op),
     /// The task sleeps; when woken it goes on with this.
     Block(Then),
     /// The task calls `__schedule` without sleeping, then goes on with this.
@@ -70,6 +72,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 }
                 return Ok(false);
             }
+            Attempt::Then(more, op) => {
+                self.enter(task, more, Then::Attempt(op));
+                return Ok(false);
+            }
             Attempt::Block(then) => {
                 let t = &mut self.tasks[task.index()];
                 t.then = then;
@@ -104,22 +110,23 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let op = match action {
             Action::Run(Work::Capacity(d)) => return self.tasks[task.index()].burst = Burst::work_ns(d.0),
             Action::Run(Work::CpuTime(d)) => {
-                return self.tasks[task.index()].burst = Burst::CpuClock(cpu_time.0 + d.0);
+                return self.tasks[task.index()].burst = Burst::CpuClock(cpu_time.0.saturating_add(d.0));
             }
             Action::KernelRun(d) => {
-                return self.enter(task, c.syscall_entry + d + c.syscall_exit, Then::Return);
+                let around = c.syscall_entry + c.syscall_exit;
+                return self.enter(task, Nanos(d.0.saturating_add(around.0)), Then::Return);
             }
             Action::Count(units) => return self.observer.event(self.now, &Event::Count { task, units }),
             Action::SemWait(sem) if self.objects.take_semaphore(sem) => return,
             Action::Lock(mutex) if self.objects.take_mutex(mutex, task) => return,
             Action::Unlock(mutex) if self.objects.release_uncontended(mutex) => return,
-            Action::Sleep(d) => {
-                (c.sleep, Op::SleepUntil(self.now.saturating_add(d).saturating_add(c.timer_slack)))
-            }
+            Action::Sleep(d) => (c.sleep, Op::SleepUntil(self.now.saturating_add(d))),
             Action::SleepUntil(at) if at <= self.now => return,
-            Action::SleepUntil(at) => (c.sleep, Op::SleepUntil(at.saturating_add(c.timer_slack))),
-            Action::PipeWrite { pipe, bytes } => (c.pipe, Op::PipeWrite { pipe, left: bytes }),
-            Action::PipeRead { pipe, bytes } => (c.pipe, Op::PipeRead { pipe, left: bytes }),
+            Action::SleepUntil(at) => (c.sleep, Op::SleepUntil(at)),
+            Action::PipeWrite { pipe, bytes } => (c.pipe, Op::PipeWrite { pipe, left: bytes, slept: false }),
+            Action::PipeRead { pipe, bytes } => (c.pipe, Op::PipeRead { pipe, left: bytes, slept: false }),
+            Action::EpollPost(epoll) => (c.futex, Op::EpollPost(epoll)),
+            Action::EpollWait(epoll) => (c.futex, Op::EpollWait(epoll)),
             Action::SemPost { sem, n } => (c.futex, Op::SemPost { sem, n }),
             Action::SemWait(sem) => (c.futex, Op::SemWait(sem)),
             Action::Lock(mutex) => (c.futex, Op::Lock(mutex)),
@@ -127,12 +134,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Barrier(barrier) => (c.futex, Op::Barrier(barrier)),
             Action::WaitChild => (Nanos::ZERO, Op::WaitChild),
             Action::WaitChildren => (Nanos::ZERO, Op::WaitChildren),
-            Action::Fork(_) => (c.fork, Op::Kernel(action)),
+            Action::Fork(_) | Action::Vfork(_) => (c.fork, Op::Kernel(action)),
             Action::Exec { .. } => (c.exec, Op::Kernel(action)),
-            Action::SetNice(_) | Action::SetPolicy(_) | Action::SetAffinity(_) => {
+            Action::SetNice(_) | Action::SetPolicy(_) | Action::SetAffinity(_) | Action::MoveToGroup(_) => {
                 (c.sched_setattr, Op::Kernel(action))
             }
-            Action::Yield => (Nanos::ZERO, Op::Kernel(action)),
+            Action::SetTimerSlack(_) | Action::Yield => (Nanos::ZERO, Op::Kernel(action)),
             Action::Exit => (c.exit, Op::Exit),
         };
         let _ = cpu;
@@ -147,18 +154,36 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         action: Action,
     ) -> Result<Attempt, SimError> {
         match action {
-            Action::Fork(child) => return self.fork(cpu, task, *child),
+            Action::Fork(child) => {
+                self.fork(task, *child)?;
+                return Ok(Attempt::Done(self.cost().wakeup));
+            }
+            Action::Vfork(child) => {
+                let child = self.fork(task, *child)?;
+                self.tasks[child.index()].vforked_by = Some(task);
+                return Ok(Attempt::Then(self.cost().wakeup, Op::VforkWait(child)));
+            }
             Action::Exec { name } => {
                 self.infos[task.index()].name = name;
+                self.tell_identity(task);
                 self.observer.event(self.now, &Event::Exec { task });
+                let woken = self.release_vfork(cpu, task);
+                return Ok(Attempt::Done(if woken { self.cost().wakeup } else { Nanos::ZERO }));
             }
+            Action::MoveToGroup(group) => {
+                self.kernel.attach_to_group(task, group, self.now, &mut self.observer);
+            }
+            Action::SetTimerSlack(slack) => self.set_timer_slack(task, slack),
             Action::Yield => {
                 self.kernel.sched_yield(cpu, self.now, &mut self.observer);
                 let back = self.cost().syscall_exit;
                 self.enter(task, back, Then::Return);
                 return Ok(Attempt::Yield(Then::Return));
             }
-            Action::SetNice(nice) => self.kernel.set_user_nice(task, nice, self.now, &mut self.observer),
+            Action::SetNice(nice) => {
+                self.kernel.set_user_nice(task, nice, self.now, &mut self.observer);
+                self.tell_identity(task);
+            }
             Action::SetPolicy(policy) => self.kernel.set_policy(task, policy, self.now, &mut self.observer),
             Action::SetAffinity(mask) => {
                 self.kernel.set_cpus_allowed(task, &mask, self.now, &mut self.observer);
@@ -168,7 +193,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         Ok(Attempt::Done(Nanos::ZERO))
     }
 
-    fn fork(&mut self, _cpu: CpuId, parent: TaskId, spec: ChildSpec) -> Result<Attempt, SimError> {
+    fn fork(&mut self, parent: TaskId, spec: ChildSpec) -> Result<TaskId, SimError> {
         if self.infos.len() >= self.config.limits.tasks as usize {
             let by = self.infos[parent.index()].path.clone();
             return Err(SimError::Tasks { limit: self.config.limits.tasks, by });
@@ -179,13 +204,25 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let first = self.cost().fork_child + self.cost().syscall_exit;
         self.enter(child, first, Then::Return);
         self.kernel.wake_up_new_task(child, self.now, &mut self.observer);
-        Ok(Attempt::Done(self.cost().wakeup))
+        Ok(child)
+    }
+
+    /// A child that was vforked lets its parent go on; true if that was so.
+    ///
+    /// Mirrors: `complete_vfork_done()`.
+    fn release_vfork(&mut self, cpu: CpuId, child: TaskId) -> bool {
+        let parent = self.tasks[child.index()].vforked_by.take();
+        if let Some(parent) = parent {
+            self.wake(parent, cpu, Some(child));
+        }
+        parent.is_some()
     }
 
     /// The task ends: its parent hears of it, then the task leaves its CPU for good.
     pub(super) fn exit(&mut self, cpu: CpuId, task: TaskId) -> Attempt {
         self.alive -= 1;
-        self.kernel.begin_exit(task);
+        self.release_vfork(cpu, task);
+        self.kernel.begin_exit(task, self.now, &mut self.observer);
         self.infos[task.index()].end = Some(self.now);
         if let Some(parent) = self.tasks[task.index()].parent {
             let p = &mut self.tasks[parent.index()];
@@ -195,16 +232,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 self.wake(parent, cpu, Some(task));
             }
         }
-        self.kernel.set_dead(task, self.now, &mut self.observer);
+        self.kernel.set_dead(task);
         Attempt::Gone
-    }
-
-    /// Arms the timer of a sleep.
-    pub(super) fn sleep_until(&mut self, task: TaskId, at: Instant) {
-        let t = &mut self.tasks[task.index()];
-        t.timer_generation = t.timer_generation.wrapping_add(1);
-        let generation = t.timer_generation;
-        let at = at.saturating_add(self.cost().timer_irq).max(self.now);
-        self.queue.push(at, super::queue::Happening::Timer { task, generation });
     }
 }

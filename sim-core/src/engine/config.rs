@@ -102,6 +102,14 @@ pub enum SimError {
         /// Who forks.
         by: String,
     },
+    /// A planned change was refused.
+    #[error("the change planned at {at}: {what}")]
+    Timeline {
+        /// When.
+        at: Instant,
+        /// What was refused, and why.
+        what: String,
+    },
     /// A program asked for something that does not exist or cannot be.
     #[error("task '{task}': {what}")]
     Program {

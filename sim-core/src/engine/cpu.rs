@@ -3,11 +3,12 @@
 use super::Simulation;
 use super::exec::Burst;
 use super::queue::Happening;
+use super::sleep::Sleepers;
 use crate::id::CpuId;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
 use crate::machine::CAPACITY_SCALE;
-use crate::observe::Observer;
+use crate::observe::{Context, Event, Observer};
 use crate::time::{Instant, Nanos};
 
 /// A CPU as the engine sees it.
@@ -24,6 +25,10 @@ pub(super) struct Cpu {
     /// Which reschedule is valid, and when it is due.
     pub(super) resched_generation: u32,
     pub(super) resched_armed: bool,
+    /// Which arming of the high-resolution tick is valid.
+    pub(super) hrtick_generation: u32,
+    /// Timers of tasks that sleep here.
+    pub(super) sleepers: Sleepers,
     /// An interrupt handler or the hypervisor has the CPU until here: timers and rescheduling wait for its end.
     pub(super) irq_until: Instant,
 }
@@ -37,6 +42,8 @@ impl Cpu {
             tick_generation: 0,
             resched_generation: 0,
             resched_armed: false,
+            hrtick_generation: 0,
+            sleepers: Sleepers::default(),
             irq_until: Instant::ZERO,
         }
     }
@@ -51,7 +58,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if let Some(curr) = self.kernel.rq(cpu).curr
             && let Burst::Work(left) = &mut self.tasks[curr.index()].burst
         {
-            *left = left.saturating_sub(done.0 * u64::from(c.speed));
+            *left = left.saturating_sub(done.0.saturating_mul(u64::from(c.speed)));
         }
     }
 
@@ -62,10 +69,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let (from, speed, generation) = (c.progress_from, u64::from(c.speed), c.progress_generation);
         let Some(curr) = self.kernel.rq(cpu).curr else { return };
         let at = match self.tasks[curr.index()].burst {
-            Burst::Work(left) => from + Nanos(left.div_ceil(speed)),
+            Burst::Work(left) => from.saturating_add(Nanos(left.div_ceil(speed))),
             Burst::CpuClock(target) => {
                 let left = target.saturating_sub(self.kernel.task_runtime(curr, self.now).0);
-                from.max(self.now + Nanos(left))
+                from.max(self.now.saturating_add(Nanos(left)))
             }
         };
         self.queue.push(at.max(self.now), Happening::Progress { cpu, generation });
@@ -86,11 +93,27 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let c = &mut self.cpus[cpu.index()];
         c.resched_generation = c.resched_generation.wrapping_add(1);
         c.resched_armed = false;
+        self.tell_before_schedule(cpu, why);
         let s = self.kernel.schedule(cpu, self.now, why, &mut self.observer);
+        if s.next.is_none() {
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+        }
         if s.prev != s.next {
             self.switched(cpu, s);
         }
         self.project(cpu);
+    }
+
+    /// The idle task is awake when it calls `__schedule`; a task may be preempted in kernel mode.
+    fn tell_before_schedule(&mut self, cpu: CpuId, why: Schedule) {
+        match self.kernel.rq(cpu).curr {
+            None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false }),
+            Some(curr) if why == Schedule::Preempt && self.tasks[curr.index()].in_kernel => {
+                let context = Context::KernelPreempt;
+                self.observer.event(self.now, &Event::Context { cpu, context });
+            }
+            Some(_) => {}
+        }
     }
 
     fn switched(&mut self, cpu: CpuId, s: Switch) {

@@ -7,7 +7,7 @@ use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{PreemptModel, Schedule, Wake};
 use crate::machine::NonTaskKind;
-use crate::observe::Observer;
+use crate::observe::{Context, Event, Observer};
 use crate::time::{Instant, Nanos};
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
@@ -15,13 +15,15 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         match what {
             Happening::Speed(row) => self.on_speed(row),
             Happening::Interfere(row) => self.on_interference(row),
+            Happening::Control(row) => self.on_control(row)?,
+            Happening::Hrtick { cpu, generation } => self.on_hrtick(cpu, generation),
             Happening::Timer { task, generation } => self.on_timer(task, generation),
             Happening::Tick { cpu, generation } => self.on_tick(cpu, generation),
             Happening::Ipi(cpu) => self.on_ipi(cpu),
             Happening::Resched { cpu, generation } => self.on_resched(cpu, generation),
             Happening::Progress { cpu, generation } => {
                 if self.cpus[cpu.index()].progress_generation == generation {
-                    self.active = Some(cpu);
+                    self.begin_context(cpu, Context::Task);
                     self.sync_burst(cpu);
                     self.advance(cpu)?;
                     self.settle(Nanos::ZERO);
@@ -30,6 +32,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         self.active = None;
         Ok(())
+    }
+
+    /// From here on a CPU acts; others hear of it by interrupt.
+    fn begin_context(&mut self, cpu: CpuId, context: Context) {
+        self.active = Some(cpu);
+        self.observer.event(self.now, &Event::Context { cpu, context });
     }
 
     fn on_speed(&mut self, row: u32) {
@@ -55,10 +63,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.defer_in_irq(cpu, Happening::Timer { task, generation }) {
             return;
         }
-        self.active = Some(cpu);
+        self.begin_context(cpu, Context::Timer);
+        let t = &mut self.tasks[task.index()];
+        t.timer_generation = t.timer_generation.wrapping_add(1);
         self.wake(task, cpu, None);
         let cost = self.cost().wakeup;
         self.occupy(cpu, cost, false);
+        self.end_sleeps(cpu);
         self.settle(cost + self.cost().irq_exit);
     }
 
@@ -67,11 +78,25 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.cpus[cpu.index()].tick_generation != generation || self.defer_in_irq(cpu, tick) {
             return;
         }
-        self.active = Some(cpu);
+        self.begin_context(cpu, Context::Tick);
         self.kernel.scheduler_tick(cpu, self.now, &mut self.observer);
         self.arm_tick(cpu);
         let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
         self.occupy(cpu, tick.min(delay), false);
+        self.end_sleeps(cpu);
+        self.settle(delay);
+    }
+
+    fn on_hrtick(&mut self, cpu: CpuId, generation: u32) {
+        let hrtick = Happening::Hrtick { cpu, generation };
+        if self.cpus[cpu.index()].hrtick_generation != generation || self.defer_in_irq(cpu, hrtick) {
+            return;
+        }
+        self.active = Some(cpu);
+        self.kernel.hrtick(cpu, self.now, &mut self.observer);
+        let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
+        self.occupy(cpu, tick.min(delay), false);
+        self.end_sleeps(cpu);
         self.settle(delay);
     }
 
@@ -79,7 +104,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.defer_in_irq(cpu, Happening::Ipi(cpu)) {
             return;
         }
-        self.active = Some(cpu);
+        self.begin_context(cpu, Context::Ipi);
         self.kernel.sched_ttwu_pending(cpu, self.now, &mut self.observer);
         let cost = self.cost().wakeup;
         self.occupy(cpu, cost, false);
@@ -94,9 +119,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.defer_in_irq(cpu, Happening::Resched { cpu, generation }) {
             return;
         }
-        self.active = Some(cpu);
+        self.begin_context(cpu, Context::Task);
         self.cpus[cpu.index()].resched_armed = false;
-        if self.kernel.rq(cpu).need_resched {
+        let rq = self.kernel.rq(cpu);
+        // A task that entered the kernel in the meantime reschedules when it leaves it.
+        let waits = rq.curr.is_some_and(|c| self.resched_waits(c));
+        if rq.need_resched && !waits {
             self.schedule(cpu, Schedule::Preempt);
             self.settle(Nanos::ZERO);
         }
@@ -123,6 +151,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Brings every newly set need_resched to a call of `__schedule` in due time. `delay` is the rest of the interrupt
     /// handled on the active CPU.
     pub(super) fn settle(&mut self, delay: Nanos) {
+        while let Some(cpu) = self.kernel.take_hrtick() {
+            self.arm_hrtick(cpu);
+        }
         while let Some(cpu) = self.kernel.take_resched() {
             let active = self.active == Some(cpu);
             match self.kernel.rq(cpu).curr {
@@ -131,9 +162,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                     self.arm_resched(cpu, self.now + wait.max(self.cost().idle_exit));
                 }
                 Some(curr) => {
-                    let waits = self.tasks[curr.index()].in_kernel
-                        && self.config.kernel.preempt != PreemptModel::Full;
-                    if !waits {
+                    if !self.resched_waits(curr) {
                         let wait = if active { delay } else { self.cost().ipi + self.cost().irq_exit };
                         self.hold_burst(cpu, self.now + wait);
                         self.arm_resched(cpu, self.now + wait);
@@ -141,6 +170,20 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 }
             }
         }
+    }
+
+    fn arm_hrtick(&mut self, cpu: CpuId) {
+        let Some(at) = self.kernel.rq(cpu).hrtick else { return };
+        let c = &mut self.cpus[cpu.index()];
+        c.hrtick_generation = c.hrtick_generation.wrapping_add(1);
+        let generation = c.hrtick_generation;
+        let at = at.saturating_add(self.cost().timer_irq).max(self.now);
+        self.queue.push(at, Happening::Hrtick { cpu, generation });
+    }
+
+    /// Whether a task is in kernel mode and the kernel does not preempt it there (core.md §6.3).
+    fn resched_waits(&self, task: TaskId) -> bool {
+        self.tasks[task.index()].in_kernel && self.config.kernel.preempt != PreemptModel::Full
     }
 
     /// An interrupted task that will be rescheduled makes no progress until then.

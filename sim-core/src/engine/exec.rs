@@ -1,8 +1,8 @@
 //! What a task is doing: the burst it runs and what comes after it.
 
-use crate::id::{BarrierId, MutexId, PipeId, SemId, TaskId};
+use crate::id::{BarrierId, EpollId, MutexId, PipeId, SemId, TaskId};
 use crate::program::{Action, Program};
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
 
 /// CPU demand of the running step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,21 +17,38 @@ impl Burst {
     pub(super) const NONE: Burst = Burst::Work(0);
 
     pub(super) const fn work_ns(ns: u64) -> Burst {
-        Burst::Work(ns * crate::machine::CAPACITY_SCALE as u64)
+        Burst::Work(ns.saturating_mul(crate::machine::CAPACITY_SCALE as u64))
     }
 }
 
 /// A system call's effect, tried when its entry work is done and again after each wake-up.
 #[derive(Debug)]
 pub(super) enum Op {
-    PipeWrite { pipe: PipeId, left: u64 },
-    PipeRead { pipe: PipeId, left: u64 },
-    SemPost { sem: SemId, n: u32 },
+    /// `slept`: it has waited in this call, and wakes the next of its kind when it leaves something.
+    PipeWrite {
+        pipe: PipeId,
+        left: u64,
+        slept: bool,
+    },
+    PipeRead {
+        pipe: PipeId,
+        left: u64,
+        slept: bool,
+    },
+    SemPost {
+        sem: SemId,
+        n: u32,
+    },
     SemWait(SemId),
     Lock(MutexId),
     Unlock(MutexId),
     Barrier(BarrierId),
+    EpollPost(EpollId),
+    EpollWait(EpollId),
+    /// A sleep whose timer may fire from this time on.
     SleepUntil(Instant),
+    /// The parent of a vfork waits for this child's exec or exit.
+    VforkWait(TaskId),
     WaitChild,
     WaitChildren,
     Kernel(Action),
@@ -63,6 +80,10 @@ pub(super) struct Exec {
     pub(super) zombies: u32,
     /// It waits for a child.
     pub(super) waits_for_child: bool,
+    /// The parent that vforked it, until it execs or exits.
+    pub(super) vforked_by: Option<TaskId>,
+    /// How late its sleeps may end.
+    pub(super) timer_slack: Nanos,
     /// Guards timers: a sleep that ended early leaves a stale one.
     pub(super) timer_generation: u32,
     /// When the running action first blocked.

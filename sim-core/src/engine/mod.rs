@@ -7,11 +7,15 @@ mod cpu;
 mod dispatch;
 mod exec;
 mod objects;
+mod pipe;
 mod queue;
+mod sleep;
+mod timeline;
 mod waits;
 
 pub use config::{End, Limits, Outcome, SimConfig, SimError};
 pub use exec::TaskInfo;
+pub use timeline::Control;
 pub use waits::{Deadlock, Doing, MAX_ANALYSED, Unfinished, WaitFor};
 
 use crate::id::{CpuId, GroupId, TaskId};
@@ -32,6 +36,8 @@ pub struct Simulation<O = (), H = NoHooks> {
     kernel: Kernel<H>,
     objects: Objects,
     queue: EventQueue,
+    /// Changes from outside, in the order in which they were planned.
+    timeline: Vec<Control>,
     now: Instant,
     cpus: Vec<Cpu>,
     tasks: Vec<Exec>,
@@ -41,7 +47,12 @@ pub struct Simulation<O = (), H = NoHooks> {
     alive: usize,
     events: u64,
     at_this_instant: u32,
+    /// Length of the queue at which cancelled events are next looked for.
+    prune_at: usize,
 }
+
+/// A shorter queue is not worth looking through for cancelled events.
+const PRUNE_AT_LEAST: usize = 256;
 
 impl<O: Observer> Simulation<O> {
     /// A run of the kernel as it is.
@@ -67,6 +78,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             observer,
             objects,
             queue,
+            timeline: Vec::new(),
             now: Instant::ZERO,
             tasks: Vec::new(),
             infos: Vec::new(),
@@ -74,6 +86,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             alive: 0,
             events: 0,
             at_this_instant: 0,
+            prune_at: PRUNE_AT_LEAST,
         }
     }
 
@@ -94,6 +107,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.kernel.add_group(parent, shares, idle)
     }
 
+    /// Puts a task into a session whose autogroup is `group`; see [`Kernel::join_session`].
+    pub fn join_session(&mut self, task: TaskId, group: GroupId) {
+        self.kernel.join_session(task, group, self.now, &mut self.observer);
+    }
+
     fn push_exec(
         &mut self,
         program: Box<dyn crate::program::Program>,
@@ -104,6 +122,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ) {
         self.alive += 1;
         self.infos.push(TaskInfo { name, path, parent, start, end: None });
+        let timer_slack = parent.map_or(self.cost().timer_slack, |p| self.tasks[p.index()].timer_slack);
         self.tasks.push(Exec {
             program,
             burst: Burst::NONE,
@@ -113,9 +132,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             children: 0,
             zombies: 0,
             waits_for_child: false,
+            vforked_by: None,
+            timer_slack,
             timer_generation: 0,
             blocked_since: None,
         });
+        self.tell_identity(TaskId::new(self.tasks.len() - 1));
+    }
+
+    fn tell_identity(&mut self, task: TaskId) {
+        let (info, nice) = (&self.infos[task.index()], self.kernel.task(task).nice);
+        self.observer.identity(task, &info.name, &info.path, nice);
     }
 
     /// Runs to the end.
@@ -124,6 +151,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// When a limit is reached or a program asks for the impossible; what was observed until then stays valid.
     pub fn run(&mut self) -> Result<Outcome, SimError> {
         let stop = self.config.duration.map_or(Instant::NEVER, |d| Instant(d.0));
+        for i in 0..self.cpus.len() {
+            self.observer.event(self.now, &Event::CpuIdle { cpu: CpuId::new(i), enter: true });
+        }
         let end = loop {
             if self.alive == 0 && !self.infos.is_empty() {
                 break End::AllExited;
@@ -161,7 +191,25 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.at_this_instant > limits.at_one_instant {
             return Err(SimError::Livelock { limit: limits.at_one_instant, at: self.now, task: None });
         }
+        if self.queue.len() >= self.prune_at {
+            self.prune();
+        }
         self.dispatch(what)
+    }
+
+    /// Drops cancelled events: the end of a long burst is forecast anew at every switch, and each forecast would stay
+    /// until its time. Looked for when the queue has doubled, so that it costs a constant per event.
+    fn prune(&mut self) {
+        let (cpus, tasks) = (&self.cpus, &self.tasks);
+        self.queue.retain(|what| match what {
+            Happening::Timer { task, generation } => tasks[task.index()].timer_generation == generation,
+            Happening::Tick { cpu, generation } => cpus[cpu.index()].tick_generation == generation,
+            Happening::Resched { cpu, generation } => cpus[cpu.index()].resched_generation == generation,
+            Happening::Progress { cpu, generation } => cpus[cpu.index()].progress_generation == generation,
+            Happening::Hrtick { cpu, generation } => cpus[cpu.index()].hrtick_generation == generation,
+            Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) | Happening::Ipi(_) => true,
+        });
+        self.prune_at = (2 * self.queue.len()).max(PRUNE_AT_LEAST);
     }
 
     fn stalled(&self) -> End {
@@ -208,8 +256,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.kernel.account_nontask(cpu, time, steal);
         self.observer.event(self.now, &Event::NonTask { cpu, time });
         let c = &mut self.cpus[cpu.index()];
-        c.progress_from = c.progress_from.max(self.now) + time;
-        c.irq_until = c.irq_until.max(self.now) + time;
+        c.progress_from = c.progress_from.max(self.now).saturating_add(time);
+        c.irq_until = c.irq_until.max(self.now).saturating_add(time);
         self.project(cpu);
     }
 }

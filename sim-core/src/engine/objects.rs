@@ -4,11 +4,10 @@ use super::Simulation;
 use super::actions::Attempt;
 use super::config::SimError;
 use super::exec::{Op, Then};
-use crate::id::{CpuId, MutexId, PipeId, SemId, TaskId};
+use crate::id::{CpuId, EpollId, MutexId, SemId, TaskId};
 use crate::kernel::hooks::Hooks;
-use crate::kernel::rules::PipeWake;
 use crate::observe::Observer;
-use crate::program::{Action, Objects, Waiters};
+use crate::program::{Action, Objects};
 use crate::time::Nanos;
 
 impl Objects {
@@ -42,8 +41,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Tries the effect of a system call.
     pub(super) fn attempt(&mut self, cpu: CpuId, task: TaskId, op: Op) -> Result<Attempt, SimError> {
         Ok(match op {
-            Op::PipeWrite { pipe, left } => self.pipe_write(cpu, task, pipe, left),
-            Op::PipeRead { pipe, left } => self.pipe_read(cpu, task, pipe, left),
+            Op::PipeWrite { pipe, left, slept } => self.pipe_write(cpu, task, pipe, left, slept),
+            Op::PipeRead { pipe, left, slept } => self.pipe_read(cpu, task, pipe, left, slept),
+            Op::EpollPost(epoll) => self.epoll_post(cpu, task, epoll),
+            Op::EpollWait(epoll) => self.epoll_wait(task, epoll),
+            Op::VforkWait(child) if self.tasks[child.index()].vforked_by.is_none() => {
+                Attempt::Done(Nanos::ZERO)
+            }
+            Op::VforkWait(child) => Attempt::Block(Then::Attempt(Op::VforkWait(child))),
             Op::SemPost { sem, n } => {
                 let s = &mut self.objects.semaphores[sem.index()];
                 s.value += u64::from(n);
@@ -95,7 +100,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 Attempt::Done(self.wake_cost(woken))
             }
             Op::SleepUntil(at) => {
-                if at <= self.now {
+                if at.saturating_add(self.tasks[task.index()].timer_slack) <= self.now {
                     return Ok(Attempt::Done(Nanos::ZERO));
                 }
                 self.sleep_until(task, at);
@@ -108,7 +113,28 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         })
     }
 
-    fn wake_cost(&self, woken: u32) -> Nanos {
+    /// An event becomes ready: one waiter wakes, the one that came last (not certain: core.md §12.3).
+    fn epoll_post(&mut self, cpu: CpuId, task: TaskId, epoll: EpollId) -> Attempt {
+        let e = &mut self.objects.epolls[epoll.index()];
+        e.ready = e.ready.saturating_add(1);
+        let waiter = e.waiters.pop_back();
+        if let Some(w) = waiter {
+            self.wake(w, cpu, Some(task));
+        }
+        Attempt::Done(self.wake_cost(u32::from(waiter.is_some())))
+    }
+
+    fn epoll_wait(&mut self, task: TaskId, epoll: EpollId) -> Attempt {
+        let e = &mut self.objects.epolls[epoll.index()];
+        if e.ready > 0 {
+            e.ready -= 1;
+            return Attempt::Done(Nanos::ZERO);
+        }
+        e.waiters.push_back(task);
+        Attempt::Block(Then::Attempt(Op::EpollWait(epoll)))
+    }
+
+    pub(super) fn wake_cost(&self, woken: u32) -> Nanos {
         Nanos(self.cost().wakeup.0 * u64::from(woken))
     }
 
@@ -126,77 +152,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         t.waits_for_child = true;
         Attempt::Block(Then::Attempt(if all { Op::WaitChildren } else { Op::WaitChild }))
-    }
-
-    /// Mirrors: `pipe_write()`; whom it wakes by version, core.md §12.3.
-    fn pipe_write(&mut self, cpu: CpuId, task: TaskId, pipe: PipeId, left: u64) -> Attempt {
-        let p = &mut self.objects.pipes[pipe.index()];
-        let was_empty = p.filled == 0;
-        let put = left.min(p.capacity - p.filled);
-        p.filled += put;
-        let full = p.filled == p.capacity;
-        let woken = if put > 0 { self.pipe_wake(cpu, task, pipe, was_empty, true) } else { 0 };
-        let left = left - put;
-        if left > 0 {
-            self.objects.pipes[pipe.index()].writers.push_back(task);
-            return Attempt::Block(Then::Attempt(Op::PipeWrite { pipe, left }));
-        }
-        let chained = if full { 0 } else { self.pipe_chain(cpu, task, pipe, false) };
-        Attempt::Done(self.wake_cost(woken + chained))
-    }
-
-    /// Mirrors: `pipe_read()`; whom it wakes by version, core.md §12.3.
-    fn pipe_read(&mut self, cpu: CpuId, task: TaskId, pipe: PipeId, left: u64) -> Attempt {
-        let p = &mut self.objects.pipes[pipe.index()];
-        let was_full = p.filled == p.capacity;
-        let got = left.min(p.filled);
-        p.filled -= got;
-        let empty = p.filled == 0;
-        let woken = if got > 0 { self.pipe_wake(cpu, task, pipe, was_full, false) } else { 0 };
-        let left = left - got;
-        if left > 0 {
-            self.objects.pipes[pipe.index()].readers.push_back(task);
-            return Attempt::Block(Then::Attempt(Op::PipeRead { pipe, left }));
-        }
-        let chained = if empty { 0 } else { self.pipe_chain(cpu, task, pipe, true) };
-        Attempt::Done(self.wake_cost(woken + chained))
-    }
-
-    /// Wakes after progress. `edge`: the pipe was empty before a write, or full before a read.
-    fn pipe_wake(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, edge: bool, readers: bool) -> u32 {
-        match self.kernel.config.rules.pipe_wake {
-            PipeWake::Exclusive if edge => self.pipe_wake_one(cpu, by, pipe, readers),
-            PipeWake::AllOnEdge if !edge => 0,
-            PipeWake::All | PipeWake::AllOnEdge => {
-                let mut woken = 0;
-                for readers in [true, false] {
-                    let waiting = self.pipe_waiters(pipe, readers).len();
-                    woken += (0..waiting).map(|_| self.pipe_wake_one(cpu, by, pipe, readers)).sum::<u32>();
-                }
-                woken
-            }
-            PipeWake::Exclusive => 0,
-        }
-    }
-
-    /// One who leaves data (space) behind wakes the next reader (writer), where waits are exclusive.
-    fn pipe_chain(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, readers: bool) -> u32 {
-        if self.kernel.config.rules.pipe_wake == PipeWake::Exclusive {
-            self.pipe_wake_one(cpu, by, pipe, readers)
-        } else {
-            0
-        }
-    }
-
-    fn pipe_wake_one(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, readers: bool) -> u32 {
-        let waiter = self.pipe_waiters(pipe, readers).pop_front();
-        waiter.into_iter().for_each(|w| self.wake(w, cpu, Some(by)));
-        u32::from(waiter.is_some())
-    }
-
-    fn pipe_waiters(&mut self, pipe: PipeId, readers: bool) -> &mut Waiters {
-        let p = &mut self.objects.pipes[pipe.index()];
-        if readers { &mut p.readers } else { &mut p.writers }
     }
 
     /// Refuses actions on what does not exist, and releases of what is not held.
@@ -222,6 +177,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
             Action::Barrier(b) if b.index() >= o.barriers.len() => {
                 "uses a barrier that does not exist".to_owned()
+            }
+            Action::EpollPost(e) | Action::EpollWait(e) if e.index() >= o.epolls.len() => {
+                "uses an epoll instance that does not exist".to_owned()
+            }
+            Action::MoveToGroup(g) if g.index() >= self.kernel.nr_groups() => {
+                "moves to a group that does not exist".to_owned()
             }
             Action::SetNice(n) if !(-20..=19).contains(n) => format!("sets nice {n}: allowed is -20..=19"),
             Action::SetAffinity(m) if m.is_empty() || !m.within(self.config.kernel.cpus) => {

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 /// Precedence of events at one instant. The order of the variants is the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
-    /// The machine: speed changes, interference.
+    /// The machine: speed changes, interference; changes from outside.
     Machine,
     /// Timers: sleeps that end, tasks that start.
     Timer,
@@ -32,11 +32,20 @@ pub(crate) enum Happening {
     Speed(u32),
     /// Row of [`crate::machine::MachineConfig::interference`].
     Interfere(u32),
+    /// Row of the timeline of changes from outside.
+    Control(u32),
     /// A sleep ends.
     Timer {
         /// The sleeper.
         task: TaskId,
         /// Which of its sleeps.
+        generation: u32,
+    },
+    /// A CPU's high-resolution tick.
+    Hrtick {
+        /// The CPU.
+        cpu: CpuId,
+        /// Which arming.
         generation: u32,
     },
     /// A CPU's tick.
@@ -67,8 +76,8 @@ pub(crate) enum Happening {
 impl Happening {
     const fn class(self) -> Class {
         match self {
-            Happening::Speed(_) | Happening::Interfere(_) => Class::Machine,
-            Happening::Timer { .. } => Class::Timer,
+            Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => Class::Machine,
+            Happening::Timer { .. } | Happening::Hrtick { .. } => Class::Timer,
             Happening::Tick { .. } => Class::Tick,
             Happening::Ipi(_) => Class::Ipi,
             Happening::Resched { .. } => Class::Resched,
@@ -104,6 +113,16 @@ impl EventQueue {
         self.machine -= usize::from(class == Class::Machine);
         self.last = at;
         Some((at, what))
+    }
+
+    /// Events in the queue, cancelled ones included.
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Drops cancelled events before their time.
+    pub(crate) fn retain(&mut self, mut valid: impl FnMut(Happening) -> bool) {
+        self.heap.retain(|Reverse((.., what))| valid(*what));
     }
 
     /// Whether nothing is left that could make a task do anything: no event, or only those of the machine itself, which

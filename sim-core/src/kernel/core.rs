@@ -53,11 +53,12 @@ impl<H: Hooks> Kernel<H> {
     /// Marks the running task of a CPU for rescheduling.
     ///
     /// Mirrors: `resched_curr()`.
-    pub(super) fn resched_curr(&mut self, cpu: CpuId) {
+    pub(super) fn resched_curr<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         let rq = &mut self.rqs[cpu.index()];
         if !rq.need_resched {
             rq.need_resched = true;
             self.newly_resched.push(cpu);
+            o.event(now, &Event::NeedResched { cpu });
         }
     }
 
@@ -67,14 +68,18 @@ impl<H: Hooks> Kernel<H> {
     pub fn scheduler_tick<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         self.update_rq_clock(cpu, now);
         self.rqs[cpu.index()].ticks += 1;
-        if let Some(curr) = self.rqs[cpu.index()].curr {
-            let before = self.rqs[cpu.index()].need_resched;
-            self.task_tick_fair(cpu, curr, now, o);
-            if !before && self.rqs[cpu.index()].need_resched {
-                o.event(now, &Event::TickPreempt { cpu, task: curr });
-            }
-        }
+        self.tick_of_current(cpu, false, now, o);
         self.periodic_balance(cpu, now, o);
+    }
+
+    /// The tick of the running task; `hrtick` says that it is the high-resolution one.
+    pub(super) fn tick_of_current<O: Observer>(&mut self, cpu: CpuId, hrtick: bool, now: Instant, o: &mut O) {
+        let Some(curr) = self.rqs[cpu.index()].curr else { return };
+        let before = self.rqs[cpu.index()].need_resched;
+        self.task_tick_fair(cpu, curr, hrtick, now, o);
+        if !before && self.rqs[cpu.index()].need_resched {
+            o.event(now, &Event::TickPreempt { cpu, task: curr });
+        }
     }
 
     /// Chooses what a CPU runs next.
@@ -83,6 +88,7 @@ impl<H: Hooks> Kernel<H> {
     pub fn schedule<O: Observer>(&mut self, cpu: CpuId, now: Instant, why: Schedule, o: &mut O) -> Switch {
         let rq = &mut self.rqs[cpu.index()];
         let prev = rq.curr;
+        rq.hrtick = None;
         if !std::mem::take(&mut rq.skip_clock_update) {
             self.update_rq_clock(cpu, now);
         }
@@ -105,6 +111,8 @@ impl<H: Hooks> Kernel<H> {
         let switch = Switch { prev, next, kind };
         if prev != next {
             self.context_switch(cpu, switch, now, o);
+        } else if let Some(task) = next {
+            o.event(now, &Event::Repick { cpu, task });
         }
         if let Some(p) = displaced.filter(|p| self.tasks[p.index()].state == TaskState::Runnable) {
             self.push_displaced(p, now, o);

@@ -155,7 +155,7 @@ impl Features {
     }
 
     /// Sets a switch.
-    fn set(&mut self, feature: Feature, on: bool) {
+    pub(crate) fn set(&mut self, feature: Feature, on: bool) {
         if on { self.on |= feature.bit() } else { self.on &= !feature.bit() }
     }
 

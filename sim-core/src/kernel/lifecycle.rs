@@ -64,6 +64,8 @@ impl<H: Hooks> Kernel<H> {
             on_cpu: false,
             cpus_allowed: params.cpus_allowed.clone(),
             group: params.group,
+            cgroup: params.group,
+            autogroup: None,
             nvcsw: 0,
             nivcsw: 0,
             migrate_pending: false,
@@ -82,9 +84,14 @@ impl<H: Hooks> Kernel<H> {
             cpus_allowed: p.cpus_allowed.clone(),
             group: p.group,
         };
-        let child = self.new_task(&params, p.cpu, TaskState::New);
-        o.event(now, &Event::Fork { parent: Some(parent), child });
+        let (cpu, cgroup, autogroup) = (p.cpu, p.cgroup, p.autogroup);
+        let child = self.new_task(&params, cpu, TaskState::New);
+        let c = &mut self.tasks[child.index()];
+        (c.cgroup, c.autogroup) = (cgroup, autogroup);
+        let group = self.effective_group(child);
+        self.set_task_group(child, group);
         self.task_fork_fair(child, now, o);
+        o.event(now, &Event::Fork { parent: Some(parent), child });
         child
     }
 
@@ -112,21 +119,10 @@ impl<H: Hooks> Kernel<H> {
         self.tasks[task.index()].state = TaskState::Sleeping;
     }
 
-    /// The running task of a CPU begins to exit: it is moved out of its autogroup, which asks for a reschedule whether or
-    /// not it was in one. Not in core.md; every traced exit on 5.10 and 6.1 shows need_resched at the parent's wake-up,
-    /// with `NO_WAKEUP_PREEMPTION` too.
-    ///
-    /// Mirrors: `sched_autogroup_exit_task()`, `sched_move_task()`, as seen on 5.10.262 and 6.1.192.
-    pub fn begin_exit(&mut self, task: TaskId) {
-        let cpu = self.tasks[task.index()].cpu;
-        self.resched_curr(cpu);
-    }
-
     /// The running task of a CPU ends; [`Kernel::schedule`] takes it off.
-    pub fn set_dead<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
+    pub fn set_dead(&mut self, task: TaskId) {
         debug_assert!(self.tasks[task.index()].on_cpu, "only a running task exits");
         self.tasks[task.index()].state = TaskState::Dead;
-        o.event(now, &Event::Exit { task });
     }
 
     /// Changes nice.
@@ -182,7 +178,7 @@ impl<H: Hooks> Kernel<H> {
         }
         if queued && self.cfs_rqs[self.rqs[cpu.index()].cfs.index()].nr_running > 1 {
             if running && worse {
-                self.resched_curr(cpu);
+                self.resched_curr(cpu, now, o);
             } else if !running {
                 self.check_preempt_curr(task, cpu, false, now, o);
             }
@@ -206,7 +202,7 @@ impl<H: Hooks> Kernel<H> {
         if t.on_cpu {
             t.migrate_pending = true;
             let cpu = t.cpu;
-            self.resched_curr(cpu);
+            self.resched_curr(cpu, now, o);
         } else {
             let cpu = t.cpu;
             self.update_rq_clock(cpu, now);

@@ -10,6 +10,7 @@ mod core;
 pub mod entity;
 mod fair;
 pub mod features;
+mod group;
 pub mod hooks;
 mod lifecycle;
 pub mod patches;
@@ -24,6 +25,7 @@ mod wakeup;
 pub mod weight;
 
 pub use self::core::{Schedule, Switch};
+pub use group::{GroupError, TaskGroup};
 pub use lifecycle::TaskParams;
 pub use policy::Policy;
 pub use version::{PROFILES, Profile, UnknownProfile};
@@ -48,7 +50,7 @@ use tunables::Tunables;
 pub enum PreemptModel {
     /// `PREEMPT_NONE`: on return to user mode, or when the task blocks.
     None,
-    /// `PREEMPT_VOLUNTARY`: also at `might_sleep` points.
+    /// `PREEMPT_VOLUNTARY`: also at `might_sleep` points, which tasks do not meet. Deviates: D-006.
     Voluntary,
     /// `PREEMPT`: as soon as preemption is enabled.
     Full,
@@ -71,6 +73,8 @@ pub struct KernelConfig {
     pub hz: u32,
     /// Preemption model.
     pub preempt: PreemptModel,
+    /// `sched_autogroup_enabled`: each session is a group of its own. On by default, off on Debian.
+    pub autogroup: bool,
     /// `skew_tick=1`: CPU i ticks i · (T/2)/CPUs later.
     pub skew_tick: bool,
     /// `CONFIG_IRQ_TIME_ACCOUNTING`: interrupt time is not charged to tasks. Off on Debian.
@@ -91,6 +95,7 @@ impl KernelConfig {
             cpus,
             hz: 250,
             preempt: PreemptModel::Voluntary,
+            autogroup: profile.autogroup,
             skew_tick: false,
             irq_time_accounting: false,
             steal_time_accounting: false,
@@ -101,19 +106,6 @@ impl KernelConfig {
     pub const fn tick_ns(&self) -> u64 {
         1_000_000_000 / self.hz as u64
     }
-}
-
-/// A task group (`struct task_group`).
-#[derive(Clone, Debug)]
-pub struct TaskGroup {
-    /// Stored shares.
-    pub shares: u64,
-    /// `cpu.idle`.
-    pub idle: bool,
-    /// Its queue on each CPU.
-    pub cfs_rq: Vec<CfsRqId>,
-    /// Its entity on each CPU; empty for the root group.
-    pub se: Vec<EntityId>,
 }
 
 /// The scheduler of one machine.
@@ -130,6 +122,8 @@ pub struct Kernel<H = NoHooks> {
     groups: Vec<TaskGroup>,
     /// CPUs whose need_resched was set since the last [`Kernel::take_resched`].
     newly_resched: Vec<CpuId>,
+    /// CPUs whose hrtick was armed since the last [`Kernel::take_hrtick`].
+    newly_hrtick: Vec<CpuId>,
 }
 
 impl<H: Hooks> Kernel<H> {
@@ -144,49 +138,12 @@ impl<H: Hooks> Kernel<H> {
             cfs_rqs: (0..cpus).map(root).collect(),
             entities: Vec::new(),
             tasks: Vec::new(),
-            groups: vec![TaskGroup {
-                shares: weight::NICE_0_LOAD,
-                idle: false,
-                cfs_rq: queues,
-                se: Vec::new(),
-            }],
+            groups: vec![TaskGroup::root(queues)],
             newly_resched: Vec::with_capacity(cpus),
+            newly_hrtick: Vec::with_capacity(cpus),
             hooks,
             config,
         }
-    }
-
-    /// Creates a task group below `parent` with stored `shares`. On one CPU an entity's weight is its group's shares;
-    /// the distribution over CPUs comes with load tracking. Deviates: D-002.
-    ///
-    /// Mirrors: `alloc_fair_sched_group()`, `init_tg_cfs_entry()`.
-    pub fn add_group(&mut self, parent: GroupId, shares: u64, idle: bool) -> GroupId {
-        let group = GroupId::new(self.groups.len());
-        let mut tg = TaskGroup { shares, idle, cfs_rq: Vec::new(), se: Vec::new() };
-        for i in 0..self.rqs.len() {
-            let se = EntityId::new(self.entities.len());
-            let my_q = CfsRqId::new(self.cfs_rqs.len());
-            let above = self.groups[parent.index()].se.get(i).copied();
-            self.entities.push(SchedEntity {
-                load: weight::LoadWeight::of_load(shares),
-                on_rq: false,
-                exec_start: 0,
-                sum_exec_runtime: 0,
-                prev_sum_exec_runtime: 0,
-                vruntime: 0,
-                parent: above,
-                depth: above.map_or(0, |p| self.entities[p.index()].depth + 1),
-                cfs_rq: self.groups[parent.index()].cfs_rq[i],
-                my_q: Some(my_q),
-                task: None,
-                idle,
-            });
-            self.cfs_rqs.push(CfsRq::new(CpuId::new(i), group, Some(se)));
-            tg.cfs_rq.push(my_q);
-            tg.se.push(se);
-        }
-        self.groups.push(tg);
-        group
     }
 
     /// All CPUs of the machine.
@@ -200,6 +157,14 @@ impl<H: Hooks> Kernel<H> {
     /// A fair queue.
     pub fn cfs_rq(&self, q: CfsRqId) -> &CfsRq {
         &self.cfs_rqs[q.index()]
+    }
+    /// A task group.
+    pub fn group(&self, group: GroupId) -> &TaskGroup {
+        &self.groups[group.index()]
+    }
+    /// Number of task groups, the root group included.
+    pub fn nr_groups(&self) -> usize {
+        self.groups.len()
     }
     /// An entity.
     pub fn entity(&self, se: EntityId) -> &SchedEntity {

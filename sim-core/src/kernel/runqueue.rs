@@ -3,6 +3,7 @@
 use super::entity::before;
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
+use crate::time::Instant;
 
 /// Queued entities by vruntime; equal keys stay first-in first-out. Behaves as the kernel's tree with its cached
 /// leftmost (core.md §3.3). Stored latest first, so that the leftmost is popped from the end.
@@ -134,6 +135,8 @@ pub struct Rq {
     pub wake_list: Vec<(TaskId, bool)>,
     /// The root fair queue.
     pub cfs: CfsRqId,
+    /// When the high-resolution tick is due, while it is armed.
+    pub hrtick: Option<Instant>,
     /// Ticks seen while busy, for the interim periodic even-out.
     pub ticks: u64,
 }
@@ -151,6 +154,7 @@ impl Rq {
             need_resched: false,
             wake_list: Vec::new(),
             cfs,
+            hrtick: None,
             ticks: 0,
         }
     }

@@ -36,8 +36,12 @@ pub struct SchedTask {
     pub on_cpu: bool,
     /// CPUs it may use.
     pub cpus_allowed: CpuMask,
-    /// Its task group.
+    /// The group it is scheduled in: its cgroup, or its session's autogroup.
     pub group: GroupId,
+    /// The cgroup it sits in.
+    pub cgroup: GroupId,
+    /// Its session's autogroup; none for tasks of the session the system started with.
+    pub autogroup: Option<GroupId>,
     /// Voluntary switches (`nvcsw`).
     pub nvcsw: u64,
     /// Involuntary switches (`nivcsw`).

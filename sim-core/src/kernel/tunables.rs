@@ -51,6 +51,9 @@ macro_rules! tunables {
             pub nr_latency: u64,
             /// How defaults were scaled.
             pub scaling: TunableScaling,
+            /// What the latency and the two granularities are scaled up from when CPUs come and go.
+            #[serde(skip)]
+            normalized: Normalized,
         }
 
         impl Tunable {
@@ -77,6 +80,24 @@ macro_rules! tunables {
         }
     };
 }
+
+/// Unscaled values (`normalized_sysctl_sched_*`), ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Normalized {
+    latency_ns: u64,
+    min_granularity_ns: u64,
+    wakeup_granularity_ns: u64,
+    /// CPUs that were online when the tunables were scaled last.
+    cpus: u32,
+}
+
+/// Normalized defaults of core.md §2.1.
+const DEFAULTS: Normalized = Normalized {
+    latency_ns: 6_000_000,
+    min_granularity_ns: 750_000,
+    wakeup_granularity_ns: 1_000_000,
+    cpus: 1,
+};
 
 enum Unit {
     Ns,
@@ -136,31 +157,43 @@ impl Tunables {
     ///
     /// Mirrors: `update_sysctl()`; normalized defaults of core.md §2.1.
     pub fn boot(cpus: u32) -> Tunables {
-        let scaling = TunableScaling::Log;
-        let factor = scaling.factor(cpus);
-        Tunables {
-            latency_ns: 6_000_000 * factor,
-            min_granularity_ns: 750_000 * factor,
+        Tunables::boot_scaled(cpus, TunableScaling::Log)
+    }
+
+    /// Boot values as if `tunable_scaling` had been this from boot.
+    pub fn boot_scaled(cpus: u32, scaling: TunableScaling) -> Tunables {
+        let mut t = Tunables {
+            latency_ns: 0,
+            min_granularity_ns: 0,
             idle_min_granularity_ns: 750_000,
-            wakeup_granularity_ns: 1_000_000 * factor,
+            wakeup_granularity_ns: 0,
             migration_cost_ns: 500_000,
             nr_migrate: 32,
             child_runs_first: 0,
             nr_latency: 8,
             scaling,
-        }
+            normalized: DEFAULTS,
+        };
+        t.update_sysctl(cpus);
+        t
     }
 
-    /// Boot values as if `tunable_scaling` had been this from boot.
-    pub fn boot_scaled(cpus: u32, scaling: TunableScaling) -> Tunables {
-        let (boot, factor) = (Tunables::boot(1), scaling.factor(cpus));
-        Tunables {
-            latency_ns: boot.latency_ns * factor,
-            min_granularity_ns: boot.min_granularity_ns * factor,
-            wakeup_granularity_ns: boot.wakeup_granularity_ns * factor,
-            scaling,
-            ..boot
-        }
+    /// CPUs have come or gone, or scheduling domains were rebuilt: with `cpus` online, the latency and the two
+    /// granularities are scaled up again from their normalized values. Up to 5.12 that leaves what was written, truncated
+    /// to a multiple of the factor; from 5.13 on it discards it, unless `tunable_scaling` was written since.
+    ///
+    /// Mirrors: `update_sysctl()` by way of `rq_online_fair()`, `rq_offline_fair()`; core.md §2.3.
+    pub fn update_sysctl(&mut self, cpus: u32) {
+        self.normalized.cpus = cpus;
+        let factor = self.scaling.factor(cpus);
+        self.latency_ns = self.normalized.latency_ns * factor;
+        self.min_granularity_ns = self.normalized.min_granularity_ns * factor;
+        self.wakeup_granularity_ns = self.normalized.wakeup_granularity_ns * factor;
+    }
+
+    /// CPUs that were online when the tunables were scaled last.
+    pub fn online_cpus(&self) -> u32 {
+        self.normalized.cpus
     }
 
     /// A write to the tunable's file.
@@ -185,20 +218,34 @@ impl Tunables {
         self.set(t, value);
         let scaled = matches!(t, Tunable::Latency | Tunable::MinGranularity | Tunable::WakeupGranularity);
         if rules.nr_latency == NrLatency::Tracks && scaled {
-            self.update_nr_latency();
+            self.sched_update_scaling();
         }
         Ok(())
     }
 
-    /// A write of the present value to `tunable_scaling`: the one way to make `sched_nr_latency` follow from 5.13 on.
+    /// A write to `tunable_scaling`. The effective values stay until CPUs come or go.
     ///
-    /// Mirrors: `sched_update_scaling()`.
-    pub fn rewrite_scaling(&mut self) {
-        self.update_nr_latency();
+    /// Mirrors: `sched_proc_update_handler()` (≤ 5.12), `sched_scaling_write()` (≥ 5.13).
+    pub fn write_scaling(&mut self, scaling: TunableScaling) {
+        self.scaling = scaling;
+        self.sched_update_scaling();
     }
 
-    fn update_nr_latency(&mut self) {
+    /// A write of the present value to `tunable_scaling`: the one way to make `sched_nr_latency` follow from 5.13 on.
+    pub fn rewrite_scaling(&mut self) {
+        self.sched_update_scaling();
+    }
+
+    /// Mirrors: `sched_update_scaling()`.
+    fn sched_update_scaling(&mut self) {
         self.nr_latency = self.latency_ns.div_ceil(self.min_granularity_ns.max(1));
+        let factor = self.scaling.factor(self.normalized.cpus);
+        self.normalized = Normalized {
+            latency_ns: self.latency_ns / factor,
+            min_granularity_ns: self.min_granularity_ns / factor,
+            wakeup_granularity_ns: self.wakeup_granularity_ns / factor,
+            cpus: self.normalized.cpus,
+        };
     }
 }
 
@@ -241,6 +288,39 @@ mod tests {
             t.rewrite_scaling();
             assert_eq!(t.nr_latency, 3, "{profile}");
         }
+    }
+
+    /// core.md §2.3: what a CPU going off line and coming back does to values set by hand.
+    #[test]
+    fn hotplug_truncates_before_5_13_and_discards_from_then_on() {
+        let values = |t: &Tunables| (t.latency_ns, t.min_granularity_ns, t.wakeup_granularity_ns);
+        for (profile, rewritten, after) in [
+            ("5.12", false, (24_000_000, 10_000_000, 15_000_000)),
+            ("5.10-debian", false, (24_000_000, 10_000_000, 15_000_000)),
+            ("5.13", false, (24_000_000, 3_000_000, 4_000_000)),
+            ("6.1-debian", false, (24_000_000, 3_000_000, 4_000_000)),
+            ("6.1-debian", true, (24_000_000, 10_000_000, 15_000_000)),
+        ] {
+            let rules = Profile::by_name(profile).unwrap().rules();
+            let mut t = Tunables::boot(8);
+            t.write(&rules, Tunable::MinGranularity, 10_000_003).unwrap();
+            t.write(&rules, Tunable::WakeupGranularity, 15_000_001).unwrap();
+            if rewritten {
+                t.rewrite_scaling();
+            }
+            t.update_sysctl(8);
+            assert_eq!(values(&t), after, "{profile} {rewritten}");
+        }
+        // With fewer CPUs the factor is smaller.
+        let mut t = Tunables::boot(8);
+        t.update_sysctl(4);
+        assert_eq!(values(&t), (18_000_000, 2_250_000, 3_000_000));
+        // Another mode acts when CPUs come or go: 24 ms / 8 = 3 ms, and 8 times that again.
+        let mut t = Tunables::boot(8);
+        t.write_scaling(TunableScaling::Linear);
+        assert_eq!(values(&t), (24_000_000, 3_000_000, 4_000_000));
+        t.update_sysctl(4);
+        assert_eq!(values(&t), (12_000_000, 1_500_000, 2_000_000));
     }
 
     /// core.md §2.2.

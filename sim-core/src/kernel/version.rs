@@ -48,10 +48,16 @@ pub struct Profile {
     pub release: Release,
     /// What it is, and what was not read in source.
     pub about: &'static str,
+    /// Default of `sched_autogroup_enabled`: on in mainline, patched off by Debian (core.md §9.5).
+    pub autogroup: bool,
 }
 
 const fn profile(name: &'static str, release: Release, about: &'static str) -> Profile {
-    Profile { name, release, about }
+    Profile { name, release, about, autogroup: true }
+}
+
+const fn debian(name: &'static str, release: Release, about: &'static str) -> Profile {
+    Profile { autogroup: false, ..profile(name, release, about) }
 }
 
 /// All profiles, oldest first.
@@ -62,7 +68,7 @@ pub const PROFILES: &[Profile] = &[
     profile("5.6", Release::new(5, 6, 0), "mainline 5.6; inferred from 5.4 and 5.7"),
     profile("5.7", Release::new(5, 7, 0), "mainline 5.7"),
     profile("5.10", Release::new(5, 10, 0), "mainline 5.10"),
-    profile(
+    debian(
         "5.10-debian",
         Release::new(5, 10, 262),
         "Debian 11: 5.10.262; slices as in 5.13, tunables as in 5.10",
@@ -71,7 +77,7 @@ pub const PROFILES: &[Profile] = &[
     profile("5.13", Release::new(5, 13, 0), "mainline 5.13; inferred from 5.12 and 5.14"),
     profile("5.15", Release::new(5, 15, 0), "mainline 5.15"),
     profile("6.1", Release::new(6, 1, 0), "mainline 6.1"),
-    profile("6.1-debian", Release::new(6, 1, 192), "Debian 12: 6.1.192"),
+    debian("6.1-debian", Release::new(6, 1, 192), "Debian 12: 6.1.192"),
     profile("6.5", Release::new(6, 5, 0), "mainline 6.5, the last CFS"),
 ];
 

@@ -8,7 +8,7 @@ use super::rules::TtwuQueueRule;
 use super::task::TaskState;
 use crate::id::{CpuId, TaskId};
 use crate::observe::{Decision, Event, Observer, PreemptRule, WakeupPreempt};
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
 
 /// How far a wake-up got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,11 @@ impl<H: Hooks> Kernel<H> {
             return Wake::NotSleeping;
         }
         o.event(now, &Event::Waking { task, by, waker });
+        if self.rqs[by.index()].curr == Some(task) {
+            // A CPU that wakes its own current task only takes back that it was to sleep.
+            self.tasks[task.index()].state = TaskState::Runnable;
+            return Wake::Enqueued(by);
+        }
         if self.task_entity(task).on_rq {
             self.ttwu_runnable(task, now, o);
             return Wake::Enqueued(self.tasks[task.index()].cpu);
@@ -150,12 +155,14 @@ impl<H: Hooks> Kernel<H> {
                         wakee,
                         lead: 0,
                         granularity: 0,
+                        weight: self.task_entity(wakee).load.weight,
+                        curr_ran: Nanos::ZERO,
                         rule,
                         preempt: true,
                     };
                     o.decision(now, &Decision::WakeupPreempt(d));
                 }
-                self.resched_curr(cpu);
+                self.resched_curr(cpu, now, o);
             }
         }
         // The next __schedule keeps this clock if a queued current is to be rescheduled.

@@ -124,6 +124,32 @@ pub fn shares_from_cgroup_weight(weight: u64) -> u64 {
     ((weight * 1024 + 50) / 100).clamp(MIN_SHARES, MAX_SHARES) << FIXEDPOINT_SHIFT
 }
 
+/// Keeps stored shares within what a group may have.
+pub fn clamp_shares(shares: u64) -> u64 {
+    shares.clamp(MIN_SHARES << FIXEDPOINT_SHIFT, MAX_SHARES << FIXEDPOINT_SHIFT)
+}
+
+/// cgroup v1 `cpu.shares` to shares (stored units).
+///
+/// Mirrors: `cpu_shares_write_u64()` and the clamp of `sched_group_set_shares()`.
+pub fn shares_from_cpu_shares(shares: u64) -> u64 {
+    shares.clamp(MIN_SHARES, MAX_SHARES) << FIXEDPOINT_SHIFT
+}
+
+/// cgroup v2 `cpu.weight.nice`, or the nice level of an autogroup, to shares (stored units).
+///
+/// Mirrors: `cpu_weight_nice_write_s64()`, `proc_sched_autogroup_set_nice()`.
+pub fn shares_from_nice(nice: i8) -> u64 {
+    LoadWeight::of_task(nice, Policy::Normal).weight
+}
+
+/// What `cpu.weight` reads back as.
+///
+/// Mirrors: `sched_weight_to_cgroup()`.
+pub fn cgroup_weight_from_shares(shares: u64) -> u64 {
+    (((shares >> FIXEDPOINT_SHIFT) * 100 + 512) / 1024).clamp(1, 10_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,8 +206,28 @@ mod tests {
         assert_eq!(scale_load_down(1, true), 2);
         assert_eq!(scale_load_down(1, false), 0);
         assert_eq!(scale_load_down(0, true), 0);
-        for (weight, shares) in [(1, 10), (10, 102), (50, 512), (100, 1024), (500, 5120), (10000, 102400)] {
+        let table = [
+            (1, 10),
+            (10, 102),
+            (50, 512),
+            (100, 1024),
+            (200, 2048),
+            (500, 5120),
+            (1000, 10240),
+            (10000, 102400),
+        ];
+        for (weight, shares) in table {
             assert_eq!(shares_from_cgroup_weight(weight), shares << 10, "cpu.weight {weight}");
+            assert_eq!(cgroup_weight_from_shares(shares << 10), weight, "reading {weight} back");
+        }
+        // An idle group reads (3 · 100 + 512) / 1024 = 0, kept at the smallest weight; the largest shares at the largest.
+        assert_eq!(cgroup_weight_from_shares(3 << 10), 1);
+        assert_eq!(cgroup_weight_from_shares(MAX_SHARES << 10), 10_000);
+        for (v1, shares) in [(0, 2), (2, 2), (1024, 1024), (262_144, 262_144), (1 << 40, 262_144)] {
+            assert_eq!(shares_from_cpu_shares(v1), shares << 10, "cpu.shares {v1}");
+        }
+        for (nice, shares) in [(-20, 88_761), (0, 1024), (5, 335), (19, 15)] {
+            assert_eq!(shares_from_nice(nice), shares << 10, "cpu.weight.nice {nice}");
         }
     }
 

@@ -135,7 +135,7 @@ cost_table! {
     exit ["assumption: exit of a small process, 60 us"] 60000 80000
     /// Changing nice, policy or affinity.
     sched_setattr ["assumption"] 1000 1000
-    /// How late a sleep may end (`timer_slack_ns`); a sleep takes all of it.
+    /// How late a sleep may end (`timer_slack_ns`): it takes all of it unless another timer interrupt comes within.
     timer_slack ["prctl(2): 50 us for normal tasks"] 50000 50000
 }
 

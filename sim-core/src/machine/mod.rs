@@ -1,4 +1,5 @@
-//! The machine model: how fast work goes and what things cost. Knows nothing of run queues.
+//! The machine model: how fast work goes and what things cost. Knows nothing of run queues. Speed changes by plan only:
+//! no SMT, caches, frequency governor or idle states yet. Deviates: D-005.
 
 mod costs;
 

@@ -2,9 +2,10 @@
 
 use crate::id::{CpuId, EntityId, TaskId};
 use crate::time::Nanos;
+use serde::Serialize;
 
 /// Placement of an entity on its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The CPU.
     pub cpu: CpuId,
@@ -20,12 +21,19 @@ pub struct Place {
     pub before: u64,
     /// The floor (or debit) it is compared with.
     pub base: u64,
+    /// How far `base` lies below `min_vruntime` for a sleeper, or above it for a new task, virtual ns.
+    pub offset: u64,
+    /// Whether the entity is `SCHED_IDLE` or a `cpu.idle` group.
+    pub idle: bool,
+    /// Whether it slept so long that its own vruntime does not count.
+    pub slept_long: bool,
     /// vruntime it leaves with, unless a hook changes it.
     pub after: u64,
 }
 
 /// Why a wake-up preempts or does not (rows of core.md §7.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PreemptRule {
     /// The CPU ran its idle task.
     CurrIdleTask,
@@ -48,7 +56,7 @@ pub enum PreemptRule {
 }
 
 /// Should a woken task preempt the running one?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WakeupPreempt {
     /// The CPU.
     pub cpu: CpuId,
@@ -60,6 +68,10 @@ pub struct WakeupPreempt {
     pub lead: i64,
     /// Wakeup granularity in the wakee's units, ns. Zero unless compared.
     pub granularity: u64,
+    /// Weight of the wakee's side, as stored.
+    pub weight: u64,
+    /// How long current has run since it was set as current. Zero for the idle task.
+    pub curr_ran: Nanos,
     /// The rule that decided.
     pub rule: PreemptRule,
     /// Whether current is to be rescheduled, unless a hook changes it.
@@ -67,7 +79,8 @@ pub struct WakeupPreempt {
 }
 
 /// Why a tick asks for a reschedule or does not (core.md §6.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TickRule {
     /// Ran longer than its slice.
     SliceUsed,
@@ -79,10 +92,12 @@ pub enum TickRule {
     AheadByMoreThanSlice,
     /// Ahead, but by less than a slice.
     WithinSlice,
+    /// The high-resolution tick: no comparison.
+    Hrtick,
 }
 
 /// Should the tick take the CPU from the running entity?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TickPreempt {
     /// The CPU.
     pub cpu: CpuId,
@@ -94,6 +109,14 @@ pub struct TickPreempt {
     pub ran: Nanos,
     /// Its slice.
     pub slice: Nanos,
+    /// Entities that compete at its level, itself included.
+    pub nr_running: u32,
+    /// Its weight, as stored.
+    pub weight: u64,
+    /// Sum of the weights at its level, as stored.
+    pub load: u64,
+    /// The entity with the smallest vruntime among those that wait at its level.
+    pub left: Option<EntityId>,
     /// How far it is ahead of the leftmost, in virtual ns. Zero when not compared.
     pub lead: i64,
     /// The rule that decided.
@@ -103,7 +126,8 @@ pub struct TickPreempt {
 }
 
 /// Why an entity was picked (core.md §8.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PickRule {
     /// Smallest vruntime.
     Leftmost,
@@ -117,8 +141,26 @@ pub enum PickRule {
     LastBuddy,
 }
 
+/// An entity that the picker prefers, and how it compares with the fairest choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Buddy {
+    /// The entity.
+    pub entity: EntityId,
+    /// How far the fairest choice lies behind it, virtual ns.
+    pub behind: i64,
+    /// How far it may lie behind and still be preferred, virtual ns.
+    pub granularity: u64,
+}
+
+impl Buddy {
+    /// Whether it lies so near to the fairest choice that it is preferred.
+    pub const fn is_near(&self) -> bool {
+        self.behind <= 0 || self.behind.unsigned_abs() <= self.granularity
+    }
+}
+
 /// The choice of an entity at one level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Pick {
     /// The CPU.
     pub cpu: CpuId,
@@ -126,6 +168,16 @@ pub struct Pick {
     pub curr: Option<EntityId>,
     /// The fairest choice.
     pub left: EntityId,
+    /// The fairest choice among the others.
+    pub second: Option<EntityId>,
+    /// How far `second` lies after `left`, virtual ns. Zero when there is none.
+    pub second_behind: i64,
+    /// The next buddy.
+    pub next: Option<Buddy>,
+    /// The last buddy, unless the next buddy was taken.
+    pub last: Option<Buddy>,
+    /// Whether the fairest choice had yielded.
+    pub left_yielded: bool,
     /// The choice, unless a hook changes it.
     pub chosen: EntityId,
     /// The rule that decided.
@@ -133,7 +185,8 @@ pub struct Pick {
 }
 
 /// Why a task goes to a CPU: the interim rule, until scheduling domains are modelled (D-001).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SelectRule {
     /// The only CPU allowed.
     OnlyAllowed,
@@ -146,12 +199,16 @@ pub enum SelectRule {
 }
 
 /// The CPU for a waking, new or displaced task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Select {
     /// The task.
     pub task: TaskId,
     /// The CPU it comes from.
     pub prev: CpuId,
+    /// Runnable tasks on the CPU it comes from.
+    pub prev_nr_running: u32,
+    /// Runnable tasks on the CPU the rule chose.
+    pub chosen_nr_running: u32,
     /// The choice, unless a hook changes it.
     pub chosen: CpuId,
     /// The rule that decided.
@@ -159,7 +216,8 @@ pub struct Select {
 }
 
 /// Which pass moved a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BalanceRule {
     /// Interim: a CPU about to idle takes a waiting task from the busiest.
     InterimNewIdle,
@@ -168,7 +226,7 @@ pub enum BalanceRule {
 }
 
 /// A task moved between queues by balancing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Balance {
     /// The task.
     pub task: TaskId,
@@ -176,6 +234,10 @@ pub struct Balance {
     pub from: CpuId,
     /// CPU that takes it.
     pub to: CpuId,
+    /// Runnable tasks on the busy CPU.
+    pub from_nr_running: u32,
+    /// Runnable tasks on the CPU that takes it.
+    pub to_nr_running: u32,
     /// The pass.
     pub rule: BalanceRule,
     /// Whether it is moved, unless a hook changes it.
@@ -183,7 +245,8 @@ pub struct Balance {
 }
 
 /// One decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "decision")]
 pub enum Decision {
     /// See [`Place`].
     Place(Place),

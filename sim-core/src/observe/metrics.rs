@@ -181,7 +181,13 @@ impl Observer for Metrics {
             Event::Migrate { task, .. } => self.tasks[task.index()].migrations += 1,
             Event::Count { task, units } => self.tasks[task.index()].work += units,
             Event::NonTask { time, .. } => self.nontask += time,
-            Event::Waking { .. } | Event::Exec { .. } | Event::Exit { .. } => {}
+            Event::Waking { .. }
+            | Event::Exec { .. }
+            | Event::Exit { .. }
+            | Event::Context { .. }
+            | Event::Repick { .. }
+            | Event::NeedResched { .. }
+            | Event::CpuIdle { .. } => {}
         }
     }
 }

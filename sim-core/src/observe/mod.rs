@@ -6,8 +6,8 @@ mod latencies;
 mod metrics;
 
 pub use decision::{
-    Balance, BalanceRule, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule, TickPreempt,
-    TickRule, WakeupPreempt,
+    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
+    TickPreempt, TickRule, WakeupPreempt,
 };
 pub use digest::Digest;
 pub use latencies::Latencies;
@@ -29,6 +29,21 @@ pub enum SwitchKind {
     Exited,
     /// The idle task left.
     FromIdle,
+}
+
+/// What a CPU executes when it calls the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// The running task: a system call, or the way back to user mode.
+    Task,
+    /// The running task, preempted in kernel mode (`R+` of `sched_switch`).
+    KernelPreempt,
+    /// The hard interrupt of a tick.
+    Tick,
+    /// The hard interrupt of another timer.
+    Timer,
+    /// The hard interrupt another CPU sent.
+    Ipi,
 }
 
 /// What happened. Tasks are named by id; names come from the simulation.
@@ -125,12 +140,42 @@ pub enum Event {
         /// How much.
         time: Nanos,
     },
+    /// A CPU begins to do something: what follows, up to the next one, is done by it.
+    Context {
+        /// The CPU.
+        cpu: CpuId,
+        /// What it does.
+        context: Context,
+    },
+    /// `__schedule` chose the task that ran already: no switch.
+    Repick {
+        /// The CPU.
+        cpu: CpuId,
+        /// The task.
+        task: TaskId,
+    },
+    /// need_resched of a CPU was set; its next [`Event::Switch`] or [`Event::Repick`] clears it.
+    NeedResched {
+        /// The CPU.
+        cpu: CpuId,
+    },
+    /// A CPU's idle task halted the CPU, or goes on (`cpu_idle`).
+    CpuIdle {
+        /// The CPU.
+        cpu: CpuId,
+        /// Whether it halted.
+        enter: bool,
+    },
 }
 
 /// Listens to a run.
 pub trait Observer {
     /// Whether decisions are wanted; when false they are not even put together.
     const DECISIONS: bool = false;
+
+    /// What a task is called, its path and its nice value: told right after it was created and when one of them
+    /// changes.
+    fn identity(&mut self, _task: TaskId, _name: &str, _path: &str, _nice: i8) {}
 
     /// An event. Times never go back.
     fn event(&mut self, at: Instant, event: &Event);
@@ -146,6 +191,10 @@ impl Observer for () {
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const DECISIONS: bool = A::DECISIONS || B::DECISIONS;
+    fn identity(&mut self, task: TaskId, name: &str, path: &str, nice: i8) {
+        self.0.identity(task, name, path, nice);
+        self.1.identity(task, name, path, nice);
+    }
     fn event(&mut self, at: Instant, event: &Event) {
         self.0.event(at, event);
         self.1.event(at, event);
@@ -158,6 +207,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
 impl<O: Observer> Observer for &mut O {
     const DECISIONS: bool = O::DECISIONS;
+    fn identity(&mut self, task: TaskId, name: &str, path: &str, nice: i8) {
+        (**self).identity(task, name, path, nice);
+    }
     fn event(&mut self, at: Instant, event: &Event) {
         (**self).event(at, event);
     }

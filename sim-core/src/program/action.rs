@@ -2,7 +2,7 @@
 
 use super::Program;
 use crate::cpumask::CpuMask;
-use crate::id::{BarrierId, GroupId, MutexId, PipeId, SemId};
+use crate::id::{BarrierId, EpollId, GroupId, MutexId, PipeId, SemId};
 use crate::kernel::Policy;
 use crate::time::{Instant, Nanos};
 
@@ -56,8 +56,14 @@ pub enum Action {
     Unlock(MutexId),
     /// Wait until the barrier's number of tasks has arrived.
     Barrier(BarrierId),
+    /// An event becomes ready on a descriptor that an epoll instance watches, as by a write to an eventfd: one waiter wakes.
+    EpollPost(EpollId),
+    /// `epoll_wait(2)` for one event, without a timeout; blocks while none is ready.
+    EpollWait(EpollId),
     /// Create a child; the parent goes on.
     Fork(Box<ChildSpec>),
+    /// `vfork(2)`, `posix_spawn(3)`: create a child and sleep until it execs or exits.
+    Vfork(Box<ChildSpec>),
     /// Wait for one child to exit; returns at once when there is none.
     WaitChild,
     /// Wait until no child is left.
@@ -75,6 +81,10 @@ pub enum Action {
     SetPolicy(Policy),
     /// `sched_setaffinity(2)` on itself.
     SetAffinity(CpuMask),
+    /// Move itself to a group by writing to its `cgroup.procs`.
+    MoveToGroup(GroupId),
+    /// `prctl(PR_SET_TIMERSLACK)`: how late its sleeps may end from now on.
+    SetTimerSlack(Nanos),
     /// Count units of finished work (iterations, objects, bytes): no time passes.
     Count(u64),
     /// The end of the task.
@@ -101,7 +111,8 @@ pub struct TaskSpec {
     pub program: Box<dyn Program>,
 }
 
-/// A task made by [`Action::Fork`]: nice, policy, affinity and group come from the parent.
+/// A task made by [`Action::Fork`] or [`Action::Vfork`]: nice, policy, affinity, group and timer slack come from the
+/// parent.
 pub struct ChildSpec {
     /// Name shown in reports.
     pub name: String,

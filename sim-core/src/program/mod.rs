@@ -4,7 +4,7 @@ mod action;
 mod objects;
 
 pub use action::{Action, ChildSpec, TaskSpec, Work};
-pub use objects::{Barrier, Mutex, Objects, Pipe, Semaphore, Waiters};
+pub use objects::{Barrier, Epoll, Mutex, Objects, Pipe, Semaphore, Waiters};
 
 use crate::id::{BarrierId, PipeId, SemId, TaskId};
 use crate::time::{Instant, Nanos};

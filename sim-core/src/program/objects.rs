@@ -1,6 +1,6 @@
 //! The objects tasks synchronise on: state only. Who is woken when, and what it costs, is the engine's business.
 
-use crate::id::{BarrierId, MutexId, PipeId, SemId, TaskId};
+use crate::id::{BarrierId, EpollId, MutexId, PipeId, SemId, TaskId};
 use std::collections::VecDeque;
 
 /// Tasks waiting, oldest first.
@@ -56,6 +56,17 @@ pub struct Barrier {
     pub waiters: Waiters,
 }
 
+/// An epoll instance, as those see it who wait on it: events that are ready.
+#[derive(Debug, Clone)]
+pub struct Epoll {
+    /// Name in the scenario.
+    pub name: String,
+    /// Events ready and not yet taken.
+    pub ready: u64,
+    /// Tasks that found none. Waits are exclusive: one wakes per event.
+    pub waiters: Waiters,
+}
+
 /// All objects of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
@@ -67,6 +78,8 @@ pub struct Objects {
     pub mutexes: Vec<Mutex>,
     /// Barriers by [`BarrierId`].
     pub barriers: Vec<Barrier>,
+    /// Epoll instances by [`EpollId`].
+    pub epolls: Vec<Epoll>,
 }
 
 impl Objects {
@@ -95,6 +108,11 @@ impl Objects {
     pub fn add_mutex(&mut self, name: &str) -> MutexId {
         self.mutexes.push(Mutex { name: name.to_owned(), owner: None, waiters: Waiters::new() });
         MutexId::new(self.mutexes.len() - 1)
+    }
+    /// Adds an epoll instance on which nothing is ready.
+    pub fn add_epoll(&mut self, name: &str) -> EpollId {
+        self.epolls.push(Epoll { name: name.to_owned(), ready: 0, waiters: Waiters::new() });
+        EpollId::new(self.epolls.len() - 1)
     }
     /// Adds a barrier for `parties` tasks.
     pub fn add_barrier(&mut self, name: &str, parties: u32) -> BarrierId {

@@ -1,6 +1,8 @@
 //! Task groups by weight on one CPU: core.md §15.8 (slices are in `slices`), §9.3.
 
+use crate::hand::{CPU0, Hand, MS};
 use crate::support::{Log, config, hog, profiles, task};
+use sim_core::kernel::Policy;
 use sim_core::kernel::weight::shares_from_cgroup_weight;
 use sim_core::program::Objects;
 use sim_core::{GroupId, Nanos, SimConfig, Simulation};
@@ -80,5 +82,25 @@ fn nested_groups_divide_their_parents_share() {
             let share = sim.observer.share(t as u32, 3);
             assert!((share - ideal).abs() < 0.002, "{profile} task {t}: {share}");
         }
+    }
+}
+
+/// core.md §5.2 step 9: a change of nice takes an emptied group off and on without letting the floor jump to the others.
+#[test]
+fn renicing_the_only_task_of_a_group_leaves_the_floor() {
+    for profile in profiles() {
+        let mut h = Hand::new(profile, 1);
+        let group = h.k.add_group(GroupId::ROOT, 1024 << 10, false);
+        let x = h.add_in(0, Policy::Normal, CPU0, group);
+        h.wake(x);
+        h.schedule(CPU0);
+        h.start_at(0, 100 * MS);
+        h.pass(90 * MS);
+        h.tick(CPU0);
+        assert_eq!(h.min_vruntime(CPU0), 90 * MS);
+        h.k.set_user_nice(x, 5, h.now, &mut h.log);
+        assert_eq!(h.min_vruntime(CPU0), 90 * MS, "{profile}");
+        let of_group = h.k.task_entity(x).parent.unwrap();
+        assert_eq!(h.k.entity(of_group).vruntime, 90 * MS, "{profile}");
     }
 }

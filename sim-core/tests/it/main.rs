@@ -11,16 +11,25 @@
 //! - §15.13, its rows of bandwidth, real-time tasks and EEVDF: as above.
 //! - §15.13, overshoot of a nanosleep beyond the timer slack: a property of the measured machine's path, not of the model.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod buddies;
 mod fork_migrate;
+mod group_changes;
 mod groups;
 mod hand;
 mod hogs;
 mod invariants;
+mod limits;
 mod measured;
 mod mix;
+mod patches;
+mod preempt_model;
 mod properties;
+mod replay;
 mod slices;
 mod support;
+mod timers;
+mod waiting;
 mod wakeup;
 mod work;

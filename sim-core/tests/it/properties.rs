@@ -72,11 +72,12 @@ impl Observer for IdleBesideWork {
     }
 }
 
-fn longest_idle_beside_work(m: &Mix) -> Nanos {
+/// The longest such time, and how many tasks there were.
+fn longest_idle_beside_work(m: &Mix) -> (Nanos, u64) {
     let (mut sim, _) = m.build(1, IdleBesideWork::new(m.cpus));
     let out = sim.run().unwrap();
     sim.observer.boundary(out.at);
-    sim.observer.longest
+    (sim.observer.longest, sim.tasks().len() as u64)
 }
 
 fn logged(m: &Mix, pieces: u64) -> (Outcome, Log, Vec<Option<Instant>>) {
@@ -113,16 +114,16 @@ proptest! {
     /// With free interrupts and idle exits no CPU idles for a moment while a task is queued on it.
     #[test]
     fn no_cpu_idles_beside_work(m in mix(Just(None))) {
-        prop_assert_eq!(longest_idle_beside_work(&m), Nanos::ZERO);
+        prop_assert_eq!(longest_idle_beside_work(&m).0, Nanos::ZERO);
     }
 
     /// With costs, it idles no longer than the interrupts on the way to its `__schedule` take: its own tick or wake-up
-    /// handler, an interrupt from the waker's CPU, one more wake-up in the meantime, and leaving idle.
+    /// handler, an interrupt from the waker's CPU, a wake-up of every other task in the meantime, and leaving idle.
     #[test]
     fn an_idle_cpu_starts_within_its_costs(m in mix(random_costs())) {
         let c: Costs = MachineConfig::clone(&m.config().machine).costs;
-        let bound = Nanos(c.ipi.0 + c.idle_exit.0 + c.irq_exit.0 + c.tick.0 + 4 * c.wakeup.0);
-        let longest = longest_idle_beside_work(&m);
+        let (longest, tasks) = longest_idle_beside_work(&m);
+        let bound = Nanos(c.ipi.0 + c.idle_exit.0 + c.irq_exit.0 + c.tick.0 + tasks * c.wakeup.0);
         prop_assert!(longest <= bound, "{longest} of {bound}");
     }
 
@@ -132,7 +133,11 @@ proptest! {
         let (_, whole, ends) = logged(&m, 1);
         let (_, cut, cut_ends) = logged(&m, pieces);
         prop_assert_eq!(ends, cut_ends);
-        prop_assert_eq!(whole.events, cut.events);
+        // The engine looks at a task once more between two pieces; nothing may come of it.
+        let of_kernel = |log: Log| -> Vec<_> {
+            log.events.into_iter().filter(|(_, e)| !matches!(e, Event::Context { .. })).collect()
+        };
+        prop_assert_eq!(of_kernel(whole), of_kernel(cut));
     }
 
     /// The same input gives the same events and decisions, and nothing depends on who observes.

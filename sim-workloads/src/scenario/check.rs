@@ -14,14 +14,14 @@ pub(super) const MAX_STEPS: usize = 100_000;
 /// The most steps after programs that name objects per instance (`%`) are multiplied by their task's count.
 pub(super) const MAX_EXPANDED_STEPS: usize = 200_000;
 
-type Path = Vec<Segment>;
-type Result<T> = std::result::Result<T, (Path, Box<Problem>)>;
+pub(super) type Path = Vec<Segment>;
+pub(super) type Result<T> = std::result::Result<T, (Path, Box<Problem>)>;
 
-fn path(segments: &[&str]) -> Path {
+pub(super) fn path(segments: &[&str]) -> Path {
     segments.iter().map(|s| Segment::from(*s)).collect()
 }
 
-fn inconsistent<T>(path: Path, message: impl Into<String>) -> Result<T> {
+pub(super) fn inconsistent<T>(path: Path, message: impl Into<String>) -> Result<T> {
     Err((path, Problem::new(ErrorKind::Inconsistent, message)))
 }
 
@@ -30,6 +30,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<()> {
     check_names(scenario)?;
     check_run(scenario)?;
     check_sizes(scenario)?;
+    super::groups_check::check(scenario)?;
     for task in &scenario.tasks {
         let at = path(&["task", &task.name, "program"]);
         check_cpus(scenario, task.cpus.as_ref().map(|c| &c.0), path(&["task", &task.name, "cpus"]))?;
@@ -104,7 +105,7 @@ fn check_sizes(scenario: &Scenario) -> Result<()> {
     limit("steps in all instances", scenario.tasks.iter().map(expanded).sum(), MAX_EXPANDED_STEPS)
 }
 
-fn check_cpus(scenario: &Scenario, mask: Option<&CpuMask>, at: Path) -> Result<()> {
+pub(super) fn check_cpus(scenario: &Scenario, mask: Option<&CpuMask>, at: Path) -> Result<()> {
     let Some(mask) = mask else { return Ok(()) };
     let cpus = scenario.machine.cpus();
     if mask.within(cpus) {
@@ -130,6 +131,9 @@ fn check_steps(scenario: &Scenario, steps: &[Step], at: &Path) -> Result<()> {
         let here: Path = at.iter().cloned().chain([Segment::from(i)]).collect();
         if let Step::Affinity(cpus) = step {
             check_cpus(scenario, Some(&cpus.0), here.clone())?;
+        }
+        if let Step::MoveToGroup(group) = step {
+            scenario.check_group(group, here.clone())?;
         }
         if matches!(step, Step::Exit | Step::Forever(_)) && i + 1 < steps.len() {
             let next: Path = at.iter().cloned().chain([Segment::from(i + 1)]).collect();
@@ -168,6 +172,8 @@ impl Step {
             Step::Lock(name) => Some((Kind::Mutex, name, Side::Give)),
             Step::Unlock(name) => Some((Kind::Mutex, name, Side::Take)),
             Step::Barrier(name) => Some((Kind::Barrier, name, Side::Give)),
+            Step::EpollPost(name) => Some((Kind::Epoll, name, Side::Give)),
+            Step::EpollWait(name) => Some((Kind::Epoll, name, Side::Take)),
             Step::TakeToken(name) => Some((Kind::JobServer, name, Side::Take)),
             Step::PutToken(name) => Some((Kind::JobServer, name, Side::Give)),
             _ => None,
@@ -240,6 +246,7 @@ fn check_use(scenario: &Scenario, kind: Kind, name: &str, sides: &BTreeMap<Side,
         (Kind::Pipe, Some(path), None) => lonely(path, "written", "read"),
         (Kind::Pipe, None, Some(path)) => lonely(path, "read", "written"),
         (Kind::Semaphore, None, Some(path)) if !declared => lonely(path, "waited for", "posted"),
+        (Kind::Epoll, None, Some(path)) => lonely(path, "waited on", "posted to"),
         (Kind::Mutex, None, Some(path)) => lonely(path, "unlocked", "locked"),
         (Kind::Mutex, Some(path), None) => lonely(path, "locked", "unlocked"),
         _ => Ok(()),

@@ -36,6 +36,9 @@ pub struct KernelSpec {
     /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`: stolen time is not charged to tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_time_accounting: Option<bool>,
+    /// `sched_autogroup_enabled`: each session is a group of its own.
+    #[serde(rename = "sched_autogroup_enabled", skip_serializing_if = "Option::is_none")]
+    pub autogroup: Option<bool>,
     /// Scheduler features as written to the kernel's `features` file: `NAME` sets, `NO_NAME` clears.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
@@ -62,11 +65,14 @@ const SETTINGS: &[&str] = &[
     "skew_tick",
     "irq_time_accounting",
     "steal_time_accounting",
+    AUTOGROUP,
     "features",
     SCALING,
     "rewrite_tunable_scaling",
 ];
 
+/// The switch of autogroups.
+const AUTOGROUP: &str = "sched_autogroup_enabled";
 /// The tunable that decides how the others were scaled at boot.
 const SCALING: &str = "sched_tunable_scaling";
 
@@ -104,6 +110,7 @@ impl<'de> Visitor<'de> for KernelVisitor {
                 Key::Hz => spec.hz = Some(map.next_value::<Hz>()?.0),
                 Key::Preempt => spec.preempt = Some(map.next_value()?),
                 Key::SkewTick => spec.skew_tick = Some(map.next_value()?),
+                Key::Autogroup => spec.autogroup = Some(map.next_value()?),
                 Key::Features => spec.features = map.next_value::<Features>()?.0,
                 Key::IrqTime => spec.irq_time_accounting = Some(map.next_value()?),
                 Key::StealTime => spec.steal_time_accounting = Some(map.next_value()?),
@@ -125,6 +132,7 @@ enum Key {
     SkewTick,
     IrqTime,
     StealTime,
+    Autogroup,
     Features,
     Scaling,
     RewriteScaling,
@@ -148,6 +156,7 @@ impl<'de> Deserialize<'de> for Key {
                     "features" => Key::Features,
                     "irq_time_accounting" => Key::IrqTime,
                     "steal_time_accounting" => Key::StealTime,
+                    AUTOGROUP => Key::Autogroup,
                     SCALING => Key::Scaling,
                     "rewrite_tunable_scaling" => Key::RewriteScaling,
                     _ => {

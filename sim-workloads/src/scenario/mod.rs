@@ -1,9 +1,12 @@
 //! The scenario format: TOML, typed and validated. A mistake is one [`ScenarioError`] with its place.
 
 mod build;
+mod change;
 mod check;
 mod de;
 mod error;
+mod group;
+mod groups_check;
 mod kernel;
 mod machine;
 mod node;
@@ -14,15 +17,17 @@ mod step;
 mod step_reader;
 mod task;
 
+pub use change::{ChangeSpec, TaskChange};
 pub(crate) use check::expand;
 pub use error::{ErrorKind, Place, ScenarioError};
+pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
 pub use machine::{CostsSpec, InterferenceSpec, MachineSpec, RunSpec};
 pub(crate) use objects::Kind;
 pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};
 pub use schema::json_schema;
 pub use step::{PipeTransfer, Step};
-pub use task::{GroupPath, TaskDef};
+pub use task::TaskDef;
 
 use crate::kernel_compile::KernelCompile;
 use crate::schema::PlainName;
@@ -30,6 +35,7 @@ use crate::units::Whole;
 use de::NodeReader;
 use error::{Problem, Source};
 use node::{Node, Origin, Segment};
+use schema::SessionNumber;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,11 +59,20 @@ pub struct Scenario {
     pub costs: CostsSpec,
     /// For how long.
     pub run: RunSpec,
+    /// Task groups by path.
+    #[serde(rename = "group", skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, GroupSpec>,
+    /// Sessions by number.
+    #[serde(rename = "session", skip_serializing_if = "BTreeMap::is_empty")]
+    pub sessions: BTreeMap<String, SessionSpec>,
     /// Declared objects.
     #[serde(flatten)]
     pub objects: ObjectSpecs,
     /// Tasks in order of creation.
     pub tasks: Vec<TaskDef>,
+    /// What changes while the run goes on.
+    #[serde(rename = "at", skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeSpec>,
     /// Workload models, created after the tasks.
     pub workload: Workloads,
 }
@@ -98,6 +113,14 @@ struct ScenarioFile {
     #[serde(default)]
     run: RunSpec,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<GroupPath, GroupSpec>")]
+    group: BTreeMap<String, GroupSpec>,
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<SessionNumber, SessionSpec>")]
+    session: BTreeMap<String, SessionSpec>,
+    #[serde(default)]
+    at: Vec<ChangeSpec>,
+    #[serde(default)]
     #[schemars(with = "BTreeMap<PlainName, PipeSpec>")]
     pipes: BTreeMap<String, PipeSpec>,
     #[serde(default)]
@@ -132,6 +155,9 @@ impl From<ScenarioFile> for Scenario {
             machine: file.machine,
             costs: file.costs,
             run: file.run,
+            groups: file.group,
+            sessions: file.session,
+            changes: file.at,
             objects: ObjectSpecs {
                 pipes: file.pipes,
                 semaphores: file.semaphores,

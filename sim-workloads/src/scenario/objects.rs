@@ -34,6 +34,7 @@ pub(crate) enum Kind {
     Mutex,
     Barrier,
     JobServer,
+    Epoll,
 }
 
 impl Kind {
@@ -44,6 +45,7 @@ impl Kind {
             Kind::Mutex => "mutexes",
             Kind::Barrier => "barriers",
             Kind::JobServer => "job_servers",
+            Kind::Epoll => "epolls",
         }
     }
     pub(crate) fn noun(self) -> &'static str {
@@ -53,6 +55,7 @@ impl Kind {
             Kind::Mutex => "mutex",
             Kind::Barrier => "barrier",
             Kind::JobServer => "job server",
+            Kind::Epoll => "epoll instance",
         }
     }
 }
@@ -65,6 +68,8 @@ impl ObjectSpecs {
             Kind::Mutex => self.mutexes.contains_key(name),
             Kind::Barrier => self.barriers.contains_key(name),
             Kind::JobServer => self.job_servers.contains_key(name),
+            // It has no settings.
+            Kind::Epoll => false,
         }
     }
     /// Every declared object.

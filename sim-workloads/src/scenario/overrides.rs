@@ -7,7 +7,8 @@ use super::node::{Entry, Node, Origin, Value};
 pub(super) const MAX_OVERRIDES: usize = 1_000;
 
 /// Tables whose keys are names chosen in the file: a setting may change an entry, and must not invent one.
-const NAMED: &[&str] = &["task", "workload", "pipes", "semaphores", "mutexes", "barriers", "job_servers"];
+const NAMED: &[&str] =
+    &["task", "group", "session", "workload", "pipes", "semaphores", "mutexes", "barriers", "job_servers"];
 
 /// Puts setting `index` into the tree. Its value stays text until it is read, when the expected type is known.
 pub(super) fn apply(root: &mut Node, index: usize, key: &str, value: &str) -> Result<(), Box<Problem>> {

@@ -1,12 +1,13 @@
 //! The JSON Schema of scenarios, and of the tables that are read by hand.
 
 use super::ScenarioFile;
+use super::group::{CpuController, GroupPath, MAX_GROUP_DEPTH};
 use super::kernel::HZ;
 use super::step::Step;
 use super::step_reader::{ACTIONS, WORDS};
 use crate::dist::Dist;
 use crate::schema::{Names, TemplateName, fit_toml};
-use crate::units::{Bytes, CpuList, Duration, Whole};
+use crate::units::{Bytes, CpuList, Duration, MAX_NAME, Whole};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -37,6 +38,56 @@ impl JsonSchema for HzSchema {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "integer", "enum": HZ })
+    }
+}
+
+/// The name of a `[session.N]` table.
+pub(super) struct SessionNumber;
+
+impl JsonSchema for SessionNumber {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "SessionNumber".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+$" })
+    }
+}
+
+impl JsonSchema for GroupPath {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "GroupPath".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let part = format!("/[A-Za-z0-9_.+:@-]{{1,{MAX_NAME}}}");
+        json_schema!({ "type": "string", "pattern": format!("^(/|({part}){{1,{MAX_GROUP_DEPTH}}})$") })
+    }
+}
+
+/// The files a group has; `cpu.max` is refused by the reader.
+impl JsonSchema for CpuController {
+    fn schema_name() -> Cow<'static, str> {
+        "CpuController".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let weight = Whole::<u64, 1, 10_000>::json_schema(generator).to_value();
+        let nice = Whole::<i8, -20, 19>::json_schema(generator).to_value();
+        let shares = Whole::<u64, 2, 262_144>::json_schema(generator).to_value();
+        json_schema!({
+            "type": "object",
+            "description": "the files of the cpu controller",
+            "properties": {
+                "weight": { "anyOf": [weight, table(&[("nice", nice)], &[])] },
+                "shares": shares,
+                "idle": { "enum": [true, false, 1, 0] },
+            },
+            "additionalProperties": false,
+        })
     }
 }
 
@@ -94,10 +145,11 @@ fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value
     let body = || json!({ "type": "array", "minItems": 1, "items": { "$ref": "#/definitions/Step" } });
     let value = match action {
         "run" | "run_cpu" | "kernel" | "sleep" => generator.subschema_for::<Dist>(),
-        "period" | "until" | "for" => generator.subschema_for::<Duration>(),
+        "period" | "until" | "for" | "timer_slack" => generator.subschema_for::<Duration>(),
         "nice" => generator.subschema_for::<Whole<i8, -20, 19>>(),
         "policy" => generator.subschema_for::<Names<Policy>>(),
         "affinity" => generator.subschema_for::<CpuList>(),
+        "move_to_group" => generator.subschema_for::<GroupPath>(),
         "count" | "repeat" => generator.subschema_for::<Whole<u64, 1, { super::step_reader::MAX_COUNT }>>(),
         "forever" => return table(&[(action, body())], &[]),
         // The rest name an object, a child or a program.
@@ -112,7 +164,7 @@ fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value
             let n = generator.subschema_for::<Whole<u32, 1, 1_000_000>>().to_value();
             table(&[(action, value)], &[("n", n)])
         }
-        "fork" => table(&[(action, value), ("program", body())], &[]),
+        "fork" | "vfork" => table(&[(action, value), ("program", body())], &[]),
         "repeat" | "until" | "for" => table(&[(action, value), ("do", body())], &[]),
         _ => table(&[(action, value)], &[]),
     }

@@ -1,5 +1,6 @@
 //! The steps of a task's program.
 
+use super::group::GroupPath;
 use crate::dist::Dist;
 use crate::units::{Bytes, CpuList};
 use serde::Serialize;
@@ -45,10 +46,18 @@ pub enum Step {
     TakeToken(String),
     /// `{ put_token = "job server" }`
     PutToken(String),
-    /// `{ fork = "name", program = [...] }`: start a child and go on.
+    /// `{ epoll_post = "e" }`: an event becomes ready on the epoll instance.
+    EpollPost(String),
+    /// `{ epoll_wait = "e" }`: wait for an event.
+    EpollWait(String),
+    /// `{ fork = "name", program = [...] }`: start a child and go on. `{ vfork = "name", program = [...] }`: start a child
+    /// and sleep until it execs or exits.
     Fork {
         /// Name of the child.
         name: String,
+        /// Whether the parent sleeps until the child execs or exits.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        vfork: bool,
         /// What it does.
         program: Vec<Step>,
     },
@@ -68,6 +77,11 @@ pub enum Step {
     Policy(Policy),
     /// `{ affinity = "0-3" }`
     Affinity(CpuList),
+    /// `{ move_to_group = "/a" }`
+    MoveToGroup(GroupPath),
+    /// `{ timer_slack = "1us" }`: how late its sleeps may end from now on.
+    #[serde(rename = "timer_slack_ns")]
+    TimerSlack(Nanos),
     /// `{ count = 1 }`: units of finished work.
     Count(u64),
     /// `{ repeat = 10, do = [...] }`

@@ -26,11 +26,16 @@ pub(super) const ACTIONS: &[&str] = &[
     "barrier",
     "take_token",
     "put_token",
+    "epoll_post",
+    "epoll_wait",
     "fork",
+    "vfork",
     "exec",
     "nice",
     "policy",
     "affinity",
+    "move_to_group",
+    "timer_slack",
     "count",
     "repeat",
     "until",
@@ -117,11 +122,15 @@ impl Parts {
             "barrier" => Step::Barrier(name(map)?),
             "take_token" => Step::TakeToken(name(map)?),
             "put_token" => Step::PutToken(name(map)?),
-            "fork" => Step::Fork { name: name(map)?, program: Vec::new() },
+            "epoll_post" => Step::EpollPost(name(map)?),
+            "epoll_wait" => Step::EpollWait(name(map)?),
+            "fork" | "vfork" => Step::Fork { name: name(map)?, vfork: key == "vfork", program: Vec::new() },
             "exec" => Step::Exec(name(map)?),
             "nice" => Step::Nice(map.next_value::<Whole<i8, -20, 19>>()?.0),
             "policy" => Step::Policy(map.next_value()?),
             "affinity" => Step::Affinity(map.next_value()?),
+            "move_to_group" => Step::MoveToGroup(map.next_value()?),
+            "timer_slack" => Step::TimerSlack(map.next_value::<Duration>()?.0),
             "count" => Step::Count(map.next_value::<Whole<u64, 1, MAX_COUNT>>()?.0),
             "repeat" => {
                 Step::Repeat { times: map.next_value::<Whole<u64, 1, MAX_COUNT>>()?.0, body: Vec::new() }
@@ -178,7 +187,7 @@ impl Parts {
         let unused = [
             ("bytes", "read and write", self.bytes.is_some()),
             ("n", "post", self.n.is_some()),
-            ("program", "fork", self.program.is_some()),
+            ("program", "fork and vfork", self.program.is_some()),
             ("do", "repeat, until and for", self.body.is_some()),
         ];
         match unused.iter().find(|(_, _, there)| *there) {

@@ -1,9 +1,12 @@
 //! The `[task.NAME]` tables.
 
+use super::group::{GroupPath, MAX_SESSION};
 use super::step::Step;
 use super::step_reader::program;
 use crate::schema::Names;
-use crate::units::{CpuList, Duration, Whole, check_name, duration, whole};
+use crate::units::{
+    CpuList, Duration, Whole, check_name, duration, optional_duration, optional_whole, whole,
+};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -40,10 +43,26 @@ pub struct TaskDef {
     #[serde(default, with = "duration", rename(serialize = "start_ns"))]
     #[schemars(with = "Duration")]
     pub start: Nanos,
-    /// The task group, as a path. Only the root group `/` exists.
+    /// The task group, as a path.
     #[serde(default)]
-    #[schemars(with = "Names<GroupPath>")]
     pub group: GroupPath,
+    /// The session, which counts where autogroups are enabled; without it, that of the system's first process.
+    #[serde(
+        default,
+        deserialize_with = "optional_whole::<_, _, 1, MAX_SESSION>",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<Whole<u32, 1, MAX_SESSION>>")]
+    pub session: Option<u32>,
+    /// How late sleeps may end; without it, the cost `timer_slack`.
+    #[serde(
+        default,
+        with = "optional_duration",
+        rename(serialize = "timer_slack_ns"),
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<Duration>")]
+    pub timer_slack: Option<Nanos>,
     /// What the tasks do. A task ends after the last step.
     #[serde(deserialize_with = "program")]
     #[schemars(length(min = 1))]
@@ -52,15 +71,6 @@ pub struct TaskDef {
 
 fn one() -> u32 {
     1
-}
-
-/// Path of a task group.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GroupPath {
-    /// The root group.
-    #[default]
-    #[serde(rename = "/")]
-    Root,
 }
 
 /// Reads the tables of all tasks, in the order of the file.

@@ -3,7 +3,7 @@
 use super::{Code, Op};
 use crate::scenario::{Kind, ObjectSpecs, Step, expand};
 use sim_core::program::{Feed, Objects};
-use sim_core::{BarrierId, Instant, MutexId, PipeId, SemId};
+use sim_core::{BarrierId, EpollId, GroupId, Instant, MutexId, PipeId, SemId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,12 +11,17 @@ use std::sync::Arc;
 pub(crate) struct Linker<'a> {
     specs: &'a ObjectSpecs,
     objects: &'a mut Objects,
+    groups: &'a BTreeMap<String, GroupId>,
     ids: BTreeMap<(Kind, String), usize>,
 }
 
 impl<'a> Linker<'a> {
-    pub(crate) fn new(specs: &'a ObjectSpecs, objects: &'a mut Objects) -> Linker<'a> {
-        Linker { specs, objects, ids: BTreeMap::new() }
+    pub(crate) fn new(
+        specs: &'a ObjectSpecs,
+        objects: &'a mut Objects,
+        groups: &'a BTreeMap<String, GroupId>,
+    ) -> Linker<'a> {
+        Linker { specs, objects, groups, ids: BTreeMap::new() }
     }
 
     /// Compiles the program of one instance of a task.
@@ -36,11 +41,15 @@ impl<'a> Linker<'a> {
         code.depth = code.depth.max(depth);
         for step in steps {
             match step {
-                Step::Fork { name, program } => {
+                Step::MoveToGroup(group) => {
+                    let id = self.groups.get(&group.0).copied().unwrap_or(GroupId::ROOT);
+                    code.ops.push(Op::MoveToGroup(id));
+                }
+                Step::Fork { name, vfork, program } => {
                     let name = expand(name, instance);
                     let counter = counter(&mut code.children, &name);
                     let code_of_child = self.compile(program, instance);
-                    code.ops.push(Op::Fork { name, counter, code: code_of_child });
+                    code.ops.push(Op::Fork { name, vfork: *vfork, counter, code: code_of_child });
                 }
                 Step::Period(every) => {
                     code.ops.push(Op::Period { every: *every, timer: code.timers });
@@ -86,6 +95,8 @@ impl<'a> Linker<'a> {
             Step::Wait(_) => Op::Wait(SemId::new(id)),
             Step::Lock(_) => Op::Lock(MutexId::new(id)),
             Step::Unlock(_) => Op::Unlock(MutexId::new(id)),
+            Step::EpollPost(_) => Op::EpollPost(EpollId::new(id)),
+            Step::EpollWait(_) => Op::EpollWait(EpollId::new(id)),
             _ => Op::Barrier(BarrierId::new(id)),
         })
     }
@@ -110,6 +121,7 @@ impl<'a> Linker<'a> {
                 self.objects.add_semaphore(name, value).index()
             }
             Kind::Mutex => self.objects.add_mutex(name).index(),
+            Kind::Epoll => self.objects.add_epoll(name).index(),
             Kind::Barrier => {
                 let parties = self.specs.barriers.get(name).map_or(1, |b| b.parties);
                 self.objects.add_barrier(name, parties).index()
@@ -155,6 +167,7 @@ fn plain(step: &Step, instance: u32) -> Op {
         Step::Nice(nice) => Op::Nice(*nice),
         Step::Policy(policy) => Op::Policy(*policy),
         Step::Affinity(cpus) => Op::Affinity(cpus.0.clone()),
+        Step::TimerSlack(slack) => Op::TimerSlack(*slack),
         Step::Count(n) => Op::Count(*n),
         _ => Op::Exit,
     }

@@ -146,7 +146,12 @@ impl State {
             Op::Lock(mutex) => Action::Lock(*mutex),
             Op::Unlock(mutex) => Action::Unlock(*mutex),
             Op::Barrier(barrier) => Action::Barrier(*barrier),
-            Op::Fork { name, counter, code } => Action::Fork(Box::new(self.fork(name, *counter, code))),
+            Op::EpollPost(epoll) => Action::EpollPost(*epoll),
+            Op::EpollWait(epoll) => Action::EpollWait(*epoll),
+            Op::Fork { name, vfork, counter, code } => {
+                let child = Box::new(self.fork(name, *counter, code));
+                if *vfork { Action::Vfork(child) } else { Action::Fork(child) }
+            }
             Op::WaitChild => Action::WaitChild,
             Op::WaitChildren => Action::WaitChildren,
             Op::Exec(name) => Action::Exec { name: name.clone() },
@@ -154,6 +159,8 @@ impl State {
             Op::Nice(nice) => Action::SetNice(*nice),
             Op::Policy(policy) => Action::SetPolicy(*policy),
             Op::Affinity(cpus) => Action::SetAffinity(cpus.clone()),
+            Op::MoveToGroup(group) => Action::MoveToGroup(*group),
+            Op::TimerSlack(slack) => Action::SetTimerSlack(*slack),
             Op::Count(n) => Action::Count(*n),
             // Loops are handled where operations are fetched.
             Op::Exit

@@ -11,7 +11,7 @@ pub(crate) use interpret::Script;
 use crate::dist::Dist;
 use sim_core::kernel::Policy;
 use sim_core::program::Feed;
-use sim_core::{BarrierId, CpuMask, Instant, MutexId, Nanos, PipeId, SemId};
+use sim_core::{BarrierId, CpuMask, EpollId, GroupId, Instant, MutexId, Nanos, PipeId, SemId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,8 +34,11 @@ enum Op {
     Lock(MutexId),
     Unlock(MutexId),
     Barrier(BarrierId),
+    EpollPost(EpollId),
+    EpollWait(EpollId),
     Fork {
         name: String,
+        vfork: bool,
         /// Slot of the counter that numbers children of this name.
         counter: usize,
         code: Arc<Code>,
@@ -48,6 +51,8 @@ enum Op {
     Nice(i8),
     Policy(Policy),
     Affinity(CpuMask),
+    MoveToGroup(GroupId),
+    TimerSlack(Nanos),
     Count(u64),
     /// Heads: enter the loop, or go on behind `end`.
     Repeat {

@@ -17,6 +17,9 @@ value = 1
 parties = 2
 [job_servers.j]
 tokens = 3
+[machine]
+cpus = 2
+[group."/g"]
 [task.all]
 count = 2
 program = [
@@ -25,7 +28,8 @@ program = [
     { lock = "m" }, { unlock = "m" }, { barrier = "b" }, { take_token = "j" }, { put_token = "j" },
     { fork = "child%", program = [{ run = "1us" }, { fork = "grandchild", program = ["yield"] }] },
     "wait_child", "wait_children", { exec = "new" }, "yield", { nice = -3 }, { policy = "idle" },
-    { affinity = "0-1" }, { count = 9 },
+    { affinity = "0-1" }, { count = 9 }, { move_to_group = "/g" }, { timer_slack = "1us" },
+    { epoll_post = "e" }, { epoll_wait = "e" }, { vfork = "spawned", program = [{ exec = "sh" }] },
     { repeat = 2, do = [{ count = 1 }] },
     { until = "1ns", do = ["yield"] },
     { for = "2ms", do = [{ run = "1ms" }] },
@@ -68,6 +72,11 @@ fn all_of_them() {
         "SetPolicy(Idle)",
         "SetAffinity({0-1})",
         "Count(9)",
+        "MoveToGroup(Group1)",
+        "SetTimerSlack(1000ns)",
+        "EpollPost(Epoll0)",
+        "EpollWait(Epoll0)",
+        "Vfork(ChildSpec { path: \"all#1/spawned#0\", .. })",
         "Count(1)",
         "Count(1)",
         "Run(Capacity(1000000ns))",

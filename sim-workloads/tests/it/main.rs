@@ -1,8 +1,16 @@
 //! Tests of scenarios through the public interface.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failed unwrap is a failed test; clippy exempts only test functions"
+)]
+
 mod actions;
+mod corpus;
+mod groups;
 mod mistakes;
 mod overrides;
+mod resolve;
 mod samples;
 mod schema;
 mod streams;

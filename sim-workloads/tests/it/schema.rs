@@ -165,6 +165,10 @@ fn keys_are_those_the_readers_know() {
         ("costs.zz = 1", "CostsSpec"),
         ("run.zz = 1", "RunSpec"),
         ("task.t.zz = 1", "TaskDef"),
+        ("group.\"/a\".zz = 1", "GroupSpec"),
+        ("session.1.zz = 1", "SessionSpec"),
+        ("at = [{ zz = 1 }]", "ChangeSpec"),
+        ("at = [{ time = \"1s\", task.t.zz = 1 }]", "TaskChange"),
         ("workload.kernel_compile.zz = 1", "KernelCompile"),
     ];
     for (text, name) in places {

@@ -1,8 +1,9 @@
 //! The teaching scenarios show what their comments say. Every expected value is one of the reference (the section of
 //! the specification of CFS is named) or follows from the arithmetic stated; bounds are set before looking.
 
+use sim_core::kernel::hooks::NoHooks;
 use sim_core::observe::{Event, Metrics, Observer, TaskMetrics};
-use sim_core::{End, Instant, Nanos, Simulation, TaskId};
+use sim_core::{End, Instant, Nanos, TaskId};
 use sim_workloads::scenario::Document;
 
 /// Switches of CPU 0 after the warm-up.
@@ -44,10 +45,7 @@ fn run(text: &str, settings: &[&str]) -> Ran {
     let built = document.scenario.build(resolved.seed);
     let warmup = resolved.warmup;
     let observer = (Metrics::new(warmup), Switches { warmup, ..Switches::default() });
-    let mut simulation = Simulation::new(resolved.config, built.objects, observer);
-    for task in built.tasks {
-        simulation.add_task(task);
-    }
+    let mut simulation = built.simulation(resolved.config, observer, NoHooks);
     let outcome = simulation.run().expect("an end");
     assert_eq!(outcome.end, End::Duration);
     let names = simulation.tasks().iter().map(|t| t.name.clone()).collect();
@@ -367,10 +365,7 @@ fn deadlock() {
     let text = scenario!("deadlock");
     let document = Document::parse(text, "deadlock.toml", &[]).unwrap();
     let built = document.scenario.build(1);
-    let mut simulation = Simulation::new(document.resolve().unwrap().config, built.objects, ());
-    for task in built.tasks {
-        simulation.add_task(task);
-    }
+    let mut simulation = built.simulation(document.resolve().unwrap().config, (), NoHooks);
     assert!(matches!(simulation.run().unwrap().end, End::Stalled(_)));
     let deadlock = simulation.deadlock().unwrap();
     between(deadlock.at.0 as f64 / 1e6, 5.0, 5.1);

@@ -1,6 +1,7 @@
 //! Tasks that wait for ever, and what the engine says about them.
 
 use sim_core::engine::{Deadlock, Doing, WaitFor};
+use sim_core::kernel::hooks::NoHooks;
 use sim_core::{End, Instant, Simulation, TaskId};
 use sim_workloads::scenario::Document;
 
@@ -10,10 +11,7 @@ fn run(text: &str) -> (Simulation, End) {
     let document = Document::parse(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
     let resolved = document.resolve().expect("a resolved scenario");
     let built = document.scenario.build(resolved.seed);
-    let mut simulation = Simulation::new(resolved.config, built.objects, ());
-    for task in built.tasks {
-        simulation.add_task(task);
-    }
+    let mut simulation = built.simulation(resolved.config, (), NoHooks);
     let end = simulation.run().expect("an end").end;
     (simulation, end)
 }

@@ -107,6 +107,14 @@ impl Capture {
             .map_err(|(file, problem)| CaptureError { path: at(file), problem })
     }
 
+    /// Reads the compact form of a capture from memory or a stream.
+    ///
+    /// # Errors
+    /// [`Problem`] says what is wrong with the part it is in.
+    pub fn read_compact(id: CaptureId, source: impl Read) -> Result<Capture, Problem> {
+        Capture::from_parts(id, compact::decode(source)?).map_err(|(_, problem)| problem)
+    }
+
     fn from_parts(id: CaptureId, parts: Parts) -> Result<Capture, (&'static str, Problem)> {
         let spec = parse_spec(&parts.spec).map_err(|e| ("spec.wl", e.into()))?;
         let tunables = parse_tunables(&parts.tunables).map_err(|e| ("tunables.txt", e.into()))?;

@@ -30,10 +30,15 @@ pub(super) fn wake_clock_lags(capture: &Capture) -> Vec<Delay> {
                     t.charged += runtime_ns;
                 }
             }
-            TraceKind::Wakeup { .. } if event.flags.need_resched() && woken.is_none() => woken = Some(event.at_ns),
+            TraceKind::Wakeup { .. } if event.flags.need_resched() && woken.is_none() => {
+                woken = Some(event.at_ns)
+            }
             TraceKind::Switch { prev, prev_state, next } => {
-                let caused = woken.take().filter(|at| event.at_ns - at < CAUSES_NS && prev_state.starts_with('R'));
-                if let (Some(at), Some(t)) = (caused, turn.filter(|t| t.pid == trace.pid(*prev) && t.charged > 0)) {
+                let caused =
+                    woken.take().filter(|at| event.at_ns - at < CAUSES_NS && prev_state.starts_with('R'));
+                if let (Some(at), Some(t)) =
+                    (caused, turn.filter(|t| t.pid == trace.pid(*prev) && t.charged > 0))
+                {
                     let path = (event.at_ns - at) as i64;
                     let short = (event.at_ns - t.since) as i64 - t.charged as i64;
                     if !t.from_wakeup {

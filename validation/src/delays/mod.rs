@@ -3,8 +3,8 @@
 //! Stamps are whole µs and the trace clock's T0 is late by the unknown timer path `w` (see [`crate::capture::clock`]), so
 //! every delay is known to ±1 µs, and those that count from a tick lack `w`.
 
-mod collect;
 mod charge;
+mod collect;
 mod kthreads;
 mod table;
 #[cfg(test)]

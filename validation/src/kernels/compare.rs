@@ -121,7 +121,10 @@ pub fn compare(capture: &Capture, bars: &Bars) -> Result<Comparison, CompareErro
 
 /// All delays moved together, and each by itself, in both directions.
 fn band_machines(machine: &CaptureMachine, ns: i64) -> Vec<CaptureMachine> {
-    [-ns, ns].into_iter().flat_map(|d| std::iter::once(machine.shifted(d)).chain(machine.each_shifted(d))).collect()
+    [-ns, ns]
+        .into_iter()
+        .flat_map(|d| std::iter::once(machine.shifted(d)).chain(machine.each_shifted(d)))
+        .collect()
 }
 
 /// What the band needs of a run: shares by name, and switches.

@@ -10,11 +10,11 @@ use crate::capture::trace::{TaskIx, TraceKind};
 use crate::measure::{EventKind, SchedEvent, timeline};
 use crate::simulate::{Experiment, Inexpressible};
 use serde::Serialize;
+use sim_core::kernel::Policy;
 use sim_core::kernel::hooks::Hooks;
 use sim_core::kernel::task::TaskState;
 use sim_core::kernel::{Kernel, Schedule, TaskParams};
 use sim_core::observe::{Pick, WakeupPreempt};
-use sim_core::kernel::Policy;
 use sim_core::{CpuId, EntityId, GroupId, Instant, TaskId};
 use std::collections::BTreeMap;
 
@@ -139,7 +139,7 @@ impl Replay<'_> {
             TraceKind::Fork { parent, child } => self.fork(*parent, *child),
             TraceKind::Exit(task) => {
                 if let Some(task) = self.task(*task).filter(|t| self.kernel.rq(CPU).curr == Some(*t)) {
-                    self.kernel.begin_exit(task);
+                    self.kernel.begin_exit(task, Instant(self.now), &mut ());
                     self.drain();
                 }
             }

@@ -6,6 +6,6 @@ mod conformance;
 mod report;
 
 pub use bars::{BARS, Bars};
-pub use compare::{Comparison, Interval, SwitchResult, TaskResult, compare};
+pub use compare::{CompareError, Comparison, Interval, SwitchResult, TaskResult, compare};
 pub use conformance::{Conformance, conformance};
 pub use report::{CaptureReport, Report, Status, Tally, validate};

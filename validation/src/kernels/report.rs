@@ -3,7 +3,7 @@
 use super::bars::{BARS, Bars};
 use super::compare::{CompareError, Comparison, compare};
 use super::conformance::{Conformance, conformance};
-use crate::capture::{Capture, CaptureError, find_captures};
+use crate::capture::{Capture, CaptureId};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -46,9 +46,20 @@ impl CaptureReport {
                 };
                 CaptureReport { id, status: done().unwrap_or_else(|e| Status::NotExpressible(e.to_string())) }
             }
-            Err(e) => CaptureReport { id: path.display().to_string(), status: Status::Unreadable(e.to_string()) },
+            Err(_) if is_real_program(path) => {
+                let id = CaptureId::from_path(path).to_string();
+                CaptureReport { id, status: Status::NotExpressible("the run of a real program".to_owned()) }
+            }
+            Err(e) => {
+                CaptureReport { id: path.display().to_string(), status: Status::Unreadable(e.to_string()) }
+            }
         }
     }
+}
+
+/// Whether a lab folder holds the run of a program instead of the lab driver's: that writes no result.
+fn is_real_program(folder: &Path) -> bool {
+    folder.join("cmd.txt").exists() && !folder.join("result.json").exists()
 }
 
 /// How many captures keep a bar.
@@ -82,15 +93,9 @@ pub struct Report {
     pub captures: Vec<CaptureReport>,
 }
 
-/// The captures below `root`; `each` runs them, so that a caller can do it in parallel and show progress.
-///
-/// # Errors
-/// When the folder cannot be searched.
-pub fn validate(
-    root: &Path,
-    each: impl FnOnce(&[std::path::PathBuf]) -> Vec<CaptureReport>,
-) -> Result<Report, CaptureError> {
-    Ok(Report { bars: BARS, captures: each(&find_captures(root)?) })
+/// The results of all captures under the bars.
+pub fn validate(captures: Vec<CaptureReport>) -> Report {
+    Report { bars: BARS, captures }
 }
 
 impl Report {
@@ -111,9 +116,18 @@ impl Report {
         let all = self.conformance();
         let wakeups = Tally { kept: all.wakeups_right, of: all.wakeups, required_pct: self.bars.wakeups_pct };
         [
-            ("captures with every share right", self.tally(self.bars.share_captures_pct, Comparison::shares_ok)),
-            ("captures with context switches right", self.tally(self.bars.switches_captures_pct, |c| c.switches.ok)),
-            ("captures with turn lengths right", self.tally(self.bars.overlap_captures_pct, |c| c.overlap_ok)),
+            (
+                "captures with every share right",
+                self.tally(self.bars.share_captures_pct, Comparison::shares_ok),
+            ),
+            (
+                "captures with context switches right",
+                self.tally(self.bars.switches_captures_pct, |c| c.switches.ok),
+            ),
+            (
+                "captures with turn lengths right",
+                self.tally(self.bars.overlap_captures_pct, |c| c.overlap_ok),
+            ),
             ("wake-ups onto a busy CPU with need_resched right", wakeups),
         ]
     }
@@ -181,7 +195,11 @@ impl Report {
                 )?;
             }
             if !c.overlap_ok {
-                writeln!(out, "  turn lengths: overlap {:.1} %, required {} %", c.overlap_pct, self.bars.overlap_pct)?;
+                writeln!(
+                    out,
+                    "  turn lengths: overlap {:.1} %, required {} %",
+                    c.overlap_pct, self.bars.overlap_pct
+                )?;
             }
         }
         Ok(())
@@ -205,10 +223,21 @@ impl Report {
     fn write_summary(&self, out: &mut String) -> std::fmt::Result {
         let d = self.conformance();
         writeln!(out)?;
-        writeln!(out, "driven by the traces: picks {}/{}, ticks {}/{}, events that did not fit {}", d.picks_right, d.picks, d.ticks_right, d.ticks, d.misfits)?;
+        writeln!(
+            out,
+            "driven by the traces: picks {}/{}, ticks {}/{}, events that did not fit {}",
+            d.picks_right, d.picks, d.ticks_right, d.ticks, d.misfits
+        )?;
         for (name, t) in self.tallies() {
             let met = if t.met() { "met" } else { "MISSED" };
-            writeln!(out, "{name}: {}/{} = {:.1} % (bar {} %): {met}", t.kept, t.of, t.pct(), t.required_pct)?;
+            writeln!(
+                out,
+                "{name}: {}/{} = {:.1} % (bar {} %): {met}",
+                t.kept,
+                t.of,
+                t.pct(),
+                t.required_pct
+            )?;
         }
         let of = self.captures.len();
         let compared = self.compared().count();

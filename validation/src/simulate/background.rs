@@ -38,5 +38,14 @@ fn kernel_thread(name: String, times: Vec<Instant>) -> TaskSpec {
     let mut times = times.into_iter();
     let program: Box<dyn Program> = Box::new(move |_: &_| Action::SleepUntil(times.next().unwrap_or(never)));
     let (path, start) = (format!("kernel/{name}"), Instant::ZERO);
-    TaskSpec { name, path, start, nice: 0, policy: Policy::Normal, affinity: None, group: GroupId::ROOT, program }
+    TaskSpec {
+        name,
+        path,
+        start,
+        nice: 0,
+        policy: Policy::Normal,
+        affinity: None,
+        group: GroupId::ROOT,
+        program,
+    }
 }

@@ -4,7 +4,8 @@ use super::program::{LabTask, Shared};
 use crate::capture::spec::Spec;
 use sim_core::kernel::Policy;
 use sim_core::program::{Action, ChildSpec, Program};
-use sim_core::{Instant, Nanos};
+use sim_core::{GroupId, Instant, Nanos};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How long before T0 the driver wakes to switch tracing on (`wl.c`).
@@ -20,13 +21,21 @@ pub(super) struct DriverCosts {
 }
 
 /// The driver's program.
-pub(super) fn driver(spec: &Spec, shared: &Arc<Shared>, t0: Instant, costs: DriverCosts) -> Box<dyn Program> {
+pub(super) fn driver(
+    spec: &Spec,
+    groups: &BTreeMap<String, GroupId>,
+    shared: &Arc<Shared>,
+    t0: Instant,
+    costs: DriverCosts,
+) -> Box<dyn Program> {
     let mut actions: Vec<Action> = Vec::new();
     for (task, random) in spec.tasks.iter().zip(spec.task_streams()) {
         let mut setup = Vec::new();
         setup.extend(task.cpus.clone().map(Action::SetAffinity));
         setup.extend((task.nice != 0).then_some(Action::SetNice(task.nice)));
         setup.extend((task.policy != Policy::Normal).then_some(Action::SetPolicy(task.policy)));
+        let group = task.group.as_ref().and_then(|path| groups.get(path));
+        setup.extend(group.map(|g| Action::MoveToGroup(*g)));
         setup.push(Action::KernelRun(costs.child_to_sleep));
         setup.push(Action::SleepUntil(t0 + Nanos(task.start)));
         let body = Arc::new(task.body.clone());

@@ -11,6 +11,7 @@ use crate::capture::spec::{Clock, ObjectKind, Spec, Step};
 use crate::measure::Timeline;
 use sim_core::kernel::hooks::{Hooks, NoHooks};
 use sim_core::kernel::tunables::{Tunable, Tunables};
+use sim_core::kernel::weight::shares_from_cgroup_weight;
 use sim_core::kernel::{Kernel, KernelConfig, Policy, PreemptModel, Profile, UnknownProfile};
 use sim_core::machine::MachineConfig;
 use sim_core::observe::Observer;
@@ -33,12 +34,9 @@ const AFTER: Nanos = Nanos::from_secs(2);
 /// Why a capture cannot be simulated.
 #[derive(Debug, Error)]
 pub enum Inexpressible {
-    /// Groups are not modelled in experiments yet.
-    #[error("task groups{}: they come with groups by weight and bandwidth", if *.quota { " with a quota" } else { "" })]
-    Groups {
-        /// Whether one has a `cpu.max`.
-        quota: bool,
-    },
+    /// A group has a quota.
+    #[error("group {0} has a cpu.max: bandwidth control is not modelled yet")]
+    Quota(String),
     /// More than one CPU.
     #[error("{0} CPUs: placement and balancing between CPUs are not modelled yet")]
     ManyCpus(u32),
@@ -83,8 +81,8 @@ impl<'a> Experiment<'a> {
         if capture.meta.smp != 1 {
             return Err(Inexpressible::ManyCpus(capture.meta.smp));
         }
-        if !spec.groups.is_empty() {
-            return Err(Inexpressible::Groups { quota: spec.groups.iter().any(|g| g.max.is_some()) });
+        if let Some(group) = spec.groups.iter().find(|g| g.max.is_some_and(|m| m.quota.is_some())) {
+            return Err(Inexpressible::Quota(group.path.clone()));
         }
         if capture.tunables.autogroup {
             return Err(Inexpressible::Autogroup);
@@ -131,7 +129,10 @@ impl<'a> Experiment<'a> {
     ///
     /// # Errors
     /// [`Inexpressible::Run`] when a limit of the simulator is reached.
-    pub fn prelude<H: Hooks>(&self, hooks: H) -> Result<(Kernel<H>, BTreeMap<String, TaskId>), Inexpressible> {
+    pub fn prelude<H: Hooks>(
+        &self,
+        hooks: H,
+    ) -> Result<(Kernel<H>, BTreeMap<String, TaskId>), Inexpressible> {
         let mut sim = self.simulation(&self.machine, self.t0 - BEFORE_T0, (), hooks);
         sim.run()?;
         let named = sim.tasks().iter().enumerate().map(|(i, t)| (t.name.clone(), TaskId::new(i))).collect();
@@ -155,6 +156,7 @@ impl<'a> Experiment<'a> {
         let duration = Some(Nanos(end.0));
         let config = SimConfig { kernel, machine: config, duration, limits: Limits::default() };
         let mut sim = Simulation::with_hooks(config, objects, observer, hooks);
+        let groups = add_groups(&mut sim, &self.capture.spec);
         for task in background(self.capture, |stamp| self.to_sim(stamp)) {
             sim.add_task(task);
         }
@@ -167,7 +169,7 @@ impl<'a> Experiment<'a> {
             policy: Policy::Normal,
             affinity: None,
             group: GroupId::ROOT,
-            program: driver(&self.capture.spec, &shared, self.t0, costs),
+            program: driver(&self.capture.spec, &groups, &shared, self.t0, costs),
         });
         sim
     }
@@ -198,6 +200,21 @@ const CHILD_TO_SLEEP: Nanos = Nanos::from_micros(4);
 const REAP: Nanos = Nanos::from_micros(6);
 /// One `getppid` at one instruction per ns: an assumption.
 const GETPPID: Nanos = Nanos(250);
+
+/// The spec's groups by path. A group without a weight has the default of 100.
+fn add_groups<O: Observer, H: Hooks>(sim: &mut Simulation<O, H>, spec: &Spec) -> BTreeMap<String, GroupId> {
+    let mut groups = BTreeMap::new();
+    for g in &spec.groups {
+        let above = g.path.rsplit_once('/').and_then(|(parent, _)| groups.get(parent));
+        let above = above.copied().unwrap_or(GroupId::ROOT);
+        let shares = shares_from_cgroup_weight(u64::from(g.weight.unwrap_or(DEFAULT_WEIGHT)));
+        groups.insert(g.path.clone(), sim.add_group(above, shares, false));
+    }
+    groups
+}
+
+/// `cpu.weight` of a group that sets none.
+const DEFAULT_WEIGHT: u32 = 100;
 
 fn t0(spec: &Spec) -> Instant {
     let per_task = Nanos::from_millis(spec.tasks.len() as u64);

@@ -51,7 +51,15 @@ impl<H: Hooks> Kernel<H> {
             }
         }
         let Some((_, from, task)) = best else { return false };
-        let d = Balance { task, from, to, rule, pull: true };
+        let d = Balance {
+            task,
+            from,
+            to,
+            from_nr_running: self.rqs[from.index()].nr_running,
+            to_nr_running: self.rqs[to.index()].nr_running,
+            rule,
+            pull: true,
+        };
         if O::DECISIONS {
             o.decision(now, &Decision::Balance(d));
         }

@@ -16,7 +16,7 @@ pub(in crate::kernel) struct Enqueue {
     pub(in crate::kernel) migrated: bool,
 }
 
-/// Why an entity is dequeued (`DEQUEUE_*`).
+/// Why a task is dequeued (`DEQUEUE_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::kernel) enum Dequeue {
     /// It blocks or exits.
@@ -46,7 +46,7 @@ impl<H: Hooks> Kernel<H> {
         if renorm && !is_curr {
             self.renormalise(q, se);
         }
-        self.update_cfs_group(se);
+        self.update_cfs_group(se, now, o);
         self.account_entity_enqueue(q, se);
         if flags.wakeup {
             self.place_entity(q, se, false, now, o);
@@ -85,12 +85,16 @@ impl<H: Hooks> Kernel<H> {
         queue.idle_nr_running -= u32::from(idle);
     }
 
+    /// Dequeues one entity. `why` is the task's reason at every level; `sleeps` says whether this entity keeps its
+    /// absolute vruntime, as sleeping tasks and emptied groups do.
+    ///
     /// Mirrors: `dequeue_entity()`, v4.19–v6.5; core.md §5.2.
     fn dequeue_entity<O: Observer>(
         &mut self,
         q: CfsRqId,
         se: EntityId,
         why: Dequeue,
+        sleeps: bool,
         now: Instant,
         o: &mut O,
     ) {
@@ -102,11 +106,11 @@ impl<H: Hooks> Kernel<H> {
         }
         self.entities[se.index()].on_rq = false;
         self.account_entity_dequeue(q, se);
-        if why != Dequeue::Sleep {
+        if !sleeps {
             let min_vruntime = self.cfs_rqs[q.index()].min_vruntime;
             self.entities[se.index()].vruntime = v.wrapping_sub(min_vruntime);
         }
-        self.update_cfs_group(se);
+        self.update_cfs_group(se, now, o);
         if why != Dequeue::Save {
             self.update_min_vruntime(q);
         }
@@ -131,11 +135,12 @@ impl<H: Hooks> Kernel<H> {
                 self.enqueue_entity(q, se, flags, now, o);
                 flags = Enqueue { wakeup: true, migrated: false };
             } else {
-                self.update_cfs_group(se);
+                self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running += 1;
             level = parent;
         }
+        self.hrtick_update(self.tasks[task.index()].cpu, now, o);
     }
 
     /// Takes a task off, and every group entity above it that becomes empty.
@@ -148,14 +153,14 @@ impl<H: Hooks> Kernel<H> {
         now: Instant,
         o: &mut O,
     ) {
-        let mut entity_why = why;
+        let mut sleeps = why == Dequeue::Sleep;
         let mut emptied = true;
         let mut level = Some(self.tasks[task.index()].se);
         while let Some(se) = level {
             let (q, parent) = (self.entities[se.index()].cfs_rq, self.entities[se.index()].parent);
             if emptied {
-                self.dequeue_entity(q, se, entity_why, now, o);
-                entity_why = Dequeue::Sleep;
+                self.dequeue_entity(q, se, why, sleeps, now, o);
+                sleeps = true;
                 if self.cfs_rqs[q.index()].load.weight > 0 {
                     emptied = false;
                     // A task that sleeps leaves its group as the next choice: stay in the same group.
@@ -164,11 +169,12 @@ impl<H: Hooks> Kernel<H> {
                     }
                 }
             } else {
-                self.update_cfs_group(se);
+                self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running -= 1;
             level = parent;
         }
+        self.hrtick_update(self.tasks[task.index()].cpu, now, o);
     }
 
     /// Changes the CPU of a task that is about to be enqueued there. A sleeper's vruntime becomes relative.

@@ -4,13 +4,15 @@ use crate::id::EntityId;
 use crate::kernel::Kernel;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::weight::LoadWeight;
+use crate::observe::Observer;
+use crate::time::Instant;
 
 impl<H: Hooks> Kernel<H> {
     /// Gives a group entity the weight its group's shares allow: all of them, since the distribution over CPUs needs
     /// load tracking. Deviates: D-002.
     ///
-    /// Mirrors: `update_cfs_group()`, `reweight_entity()`, on a machine with one CPU.
-    pub(in crate::kernel) fn update_cfs_group(&mut self, se: EntityId) {
+    /// Mirrors: `update_cfs_group()`, `reweight_entity()`, v4.19–v6.5, on a machine with one CPU.
+    pub(in crate::kernel) fn update_cfs_group<O: Observer>(&mut self, se: EntityId, now: Instant, o: &mut O) {
         let e = &self.entities[se.index()];
         let Some(my_q) = e.my_q else { return };
         let shares = self.groups[self.cfs_rqs[my_q.index()].group.index()].shares;
@@ -19,6 +21,10 @@ impl<H: Hooks> Kernel<H> {
             return;
         }
         if on_rq {
+            if self.cfs_rqs[q.index()].curr == Some(se) {
+                // What it has run until now counts by its old weight.
+                self.update_curr(q, now, o);
+            }
             self.cfs_rqs[q.index()].load.sub(weight);
             self.cfs_rqs[q.index()].load.add(shares);
         }

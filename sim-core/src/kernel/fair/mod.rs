@@ -4,6 +4,7 @@ mod account;
 mod buddies;
 mod enqueue;
 mod group;
+mod hrtick;
 mod pick;
 mod place;
 mod slice;

@@ -5,7 +5,7 @@ use crate::kernel::Kernel;
 use crate::kernel::entity::before;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::rules::BuddyClear;
-use crate::observe::{Decision, Observer, Pick, PickRule};
+use crate::observe::{Buddy, Decision, Observer, Pick, PickRule};
 use crate::time::Instant;
 
 impl<H: Hooks> Kernel<H> {
@@ -27,27 +27,58 @@ impl<H: Hooks> Kernel<H> {
         };
         let mut chosen = left;
         let mut rule = if Some(left) == curr { PickRule::Current } else { PickRule::Leftmost };
-        if self.cfs_rqs[q.index()].skip == Some(left)
-            && let Some(second) = self.runner_up(q, left, curr)
+        let left_yielded = self.cfs_rqs[q.index()].skip == Some(left);
+        // Only a yield makes the runner-up matter; beyond that it is known for those who ask why.
+        let second = if left_yielded || O::DECISIONS { self.runner_up(q, left, curr) } else { None };
+        if left_yielded
+            && let Some(second) = second
             && !self.wakeup_preempt_entity(second, left).exceeds()
         {
             (chosen, rule) = (second, PickRule::Skip);
         }
         let (next, last) = (self.cfs_rqs[q.index()].next, self.cfs_rqs[q.index()].last);
-        if let Some(n) = next.filter(|n| !self.wakeup_preempt_entity(*n, left).exceeds()) {
-            (chosen, rule) = (n, PickRule::NextBuddy);
-        } else if let Some(l) = last.filter(|l| !self.wakeup_preempt_entity(*l, left).exceeds()) {
-            (chosen, rule) = (l, PickRule::LastBuddy);
+        let next = next.map(|n| self.buddy(n, left));
+        let mut last = last;
+        if let Some(n) = next.filter(Buddy::is_near) {
+            (chosen, rule, last) = (n.entity, PickRule::NextBuddy, None);
         }
-        let d = Pick { cpu: self.cfs_rqs[q.index()].cpu, curr, left, chosen, rule };
+        let last = last.map(|l| self.buddy(l, left));
+        if let Some(l) = last.filter(Buddy::is_near) {
+            (chosen, rule) = (l.entity, PickRule::LastBuddy);
+        }
+        let d = Pick {
+            cpu: self.cfs_rqs[q.index()].cpu,
+            curr,
+            left,
+            second,
+            second_behind: second.map_or(0, |s| self.vruntime_after(s, left)),
+            next,
+            last,
+            left_yielded,
+            chosen,
+            rule,
+        };
         if O::DECISIONS {
             o.decision(now, &Decision::Pick(d));
         }
-        let chosen = self.hooks.pick(&d);
+        let wanted = self.hooks.pick(&d);
+        // An answer that names an entity which does not compete here does not count.
+        let competes = |e: &EntityId| self.entities[e.index()].on_rq && self.entities[e.index()].cfs_rq == q;
+        let chosen = if wanted == chosen || !competes(&wanted) { chosen } else { wanted };
         if self.config.rules.buddy_clear == BuddyClear::OnPick {
             self.clear_buddies(chosen);
         }
         chosen
+    }
+
+    fn buddy(&mut self, entity: EntityId, left: EntityId) -> Buddy {
+        let lead = self.wakeup_preempt_entity(entity, left);
+        Buddy { entity, behind: lead.vdiff, granularity: lead.granularity }
+    }
+
+    /// How far `a` lies after `b`, virtual ns.
+    fn vruntime_after(&self, a: EntityId, b: EntityId) -> i64 {
+        self.entities[a.index()].vruntime.wrapping_sub(self.entities[b.index()].vruntime) as i64
     }
 
     /// Who runs if the fairest choice `left` is passed over.
@@ -92,6 +123,7 @@ impl<H: Hooks> Kernel<H> {
                 None => self.set_next_task_fair(next),
             }
         }
+        self.hrtick_start_fair(cpu, next, now, o);
         Some(next)
     }
 

@@ -25,23 +25,38 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) {
         let min_vruntime = self.cfs_rqs[q.index()].min_vruntime;
-        let mut base = min_vruntime;
-        if initial {
-            if self.config.features.enabled(Feature::StartDebit) {
-                base = base.wrapping_add(self.sched_vslice(q, se));
-            }
+        let (offset, base) = if initial {
+            let debit = self.start_debit(q, se);
+            (debit, min_vruntime.wrapping_add(debit))
         } else {
-            base = base.wrapping_sub(self.sleeper_credit(se));
-        }
+            let credit = self.sleeper_credit(se);
+            (credit, min_vruntime.wrapping_sub(credit))
+        };
+        let slept_long = self.slept_long(q, se);
         let e = &self.entities[se.index()];
-        let after = if self.slept_long(q, se) { base } else { max_vruntime(e.vruntime, base) };
+        let after = if slept_long { base } else { max_vruntime(e.vruntime, base) };
         let cpu = self.cfs_rqs[q.index()].cpu;
-        let d =
-            Place { cpu, entity: se, task: e.task, initial, min_vruntime, before: e.vruntime, base, after };
+        let d = Place {
+            cpu,
+            entity: se,
+            task: e.task,
+            initial,
+            min_vruntime,
+            before: e.vruntime,
+            base,
+            offset,
+            idle: e.idle,
+            slept_long,
+            after,
+        };
         if O::DECISIONS {
             o.decision(now, &Decision::Place(d));
         }
         self.entities[se.index()].vruntime = self.hooks.place(&d);
+    }
+
+    fn start_debit(&mut self, q: CfsRqId, se: EntityId) -> u64 {
+        if self.config.features.enabled(Feature::StartDebit) { self.sched_vslice(q, se) } else { 0 }
     }
 
     fn sleeper_credit(&self, se: EntityId) -> u64 {
@@ -78,7 +93,7 @@ impl<H: Hooks> Kernel<H> {
             if before(vc, vs) {
                 self.entities[c.index()].vruntime = vs;
                 self.entities[se.index()].vruntime = vc;
-                self.resched_curr(cpu);
+                self.resched_curr(cpu, now, o);
             }
         }
         let min_vruntime = self.cfs_rqs[q.index()].min_vruntime;

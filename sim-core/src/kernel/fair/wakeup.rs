@@ -7,7 +7,7 @@ use crate::kernel::rules::IdleEntities;
 use crate::kernel::weight::calc_delta_fair;
 use crate::kernel::{Kernel, Policy};
 use crate::observe::{Decision, Observer, PreemptRule, WakeupPreempt};
-use crate::time::Instant;
+use crate::time::{Instant, Nanos};
 
 /// How far one entity lies behind another, against the granularity.
 pub(super) struct Lead {
@@ -56,18 +56,28 @@ impl<H: Hooks> Kernel<H> {
         let (se_level, pse_level) = self.find_matching_se(se, pse);
         let (rule, preempt, lead) = self.wakeup_rule(cpu, curr, wakee, se_level, pse_level, now, o);
         let (vdiff, granularity) = lead.map_or((0, 0), |l| (l.vdiff, l.granularity));
-        let d = WakeupPreempt { cpu, curr: Some(curr), wakee, lead: vdiff, granularity, rule, preempt };
+        let ran = self.entities[se.index()].ran();
+        let d = WakeupPreempt {
+            cpu,
+            curr: Some(curr),
+            wakee,
+            lead: vdiff,
+            granularity,
+            weight: self.entities[pse_level.index()].load.weight,
+            curr_ran: Nanos(ran),
+            rule,
+            preempt,
+        };
         if O::DECISIONS {
             o.decision(now, &Decision::WakeupPreempt(d));
         }
-        let ran = self.entities[se.index()].ran();
         if !self.hooks.wakeup_preempt(&d, ran) {
             return;
         }
         if rule == PreemptRule::Granularity && !next_marked {
             self.set_next_buddy(pse_level);
         }
-        self.resched_curr(cpu);
+        self.resched_curr(cpu, now, o);
         let last = self.entities[se_level.index()].on_rq && self.entities[se_level.index()].task.is_some();
         if last && scale && self.config.features.enabled(Feature::LastBuddy) {
             self.set_last_buddy(se_level);

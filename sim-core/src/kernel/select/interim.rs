@@ -20,7 +20,15 @@ impl<H: Hooks> Kernel<H> {
         let t = &self.tasks[task.index()];
         let prev = t.cpu;
         let (chosen, rule) = self.interim_choice(task, prev);
-        let d = Select { task, prev, chosen, rule };
+        let nr_running = |c: CpuId| self.rqs[c.index()].nr_running;
+        let d = Select {
+            task,
+            prev,
+            prev_nr_running: nr_running(prev),
+            chosen_nr_running: nr_running(chosen),
+            chosen,
+            rule,
+        };
         if O::DECISIONS {
             o.decision(now, &Decision::Select(d));
         }

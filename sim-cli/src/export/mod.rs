@@ -1,0 +1,3 @@
+//! Runs in the formats of other tools: one module a format.
+
+pub(crate) mod ftrace;

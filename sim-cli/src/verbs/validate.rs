@@ -1,0 +1,162 @@
+//! `cfsim validate`: the simulator held against real kernels.
+
+use crate::args::OutputArgs;
+use crate::failure::Failure;
+use crate::output::{Format, Report as Printed, Talk, print};
+use clap::{Args, Subcommand};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use validation::capture::{Capture, compact::compact, find_captures};
+use validation::kernels::{CaptureReport, Report, validate};
+use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
+use validation::simulate::{Calibration, Experiment, calibrate};
+
+/// Hold the simulator against captures of real kernels.
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Simulate every capture found and print measured beside simulated; exit code 4 when a bar is missed
+    Kernels {
+        /// Folder with captures: lab folders or compact files, at any depth
+        #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
+        dir: PathBuf,
+        /// Only captures whose path contains this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Print one capture and its simulation side by side, event by event
+    Capture {
+        /// The capture: a lab folder or a compact file
+        path: PathBuf,
+        /// How many events of each
+        #[arg(long, value_name = "N", default_value_t = 40)]
+        events: usize,
+    },
+    /// Calibrate the captured machines' delays on the captures named for it, and print them
+    Calibrate {
+        /// Folder with captures
+        #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
+        dir: PathBuf,
+    },
+    /// Write captures in the compact form
+    Compact {
+        /// Lab folders
+        #[arg(required = true)]
+        folders: Vec<PathBuf>,
+        /// Where to; the kind and kernel become folders
+        #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
+        to: PathBuf,
+    },
+}
+
+pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
+    match &args.what {
+        What::Kernels { dir, only, output } => kernels(dir, only.as_deref(), output, talk),
+        What::Capture { path, events } => side_by_side(path, *events),
+        What::Calibrate { dir } => {
+            let calibration = calibrate(dir).map_err(|e| Failure::Capture(e.to_string()))?;
+            print(&Calibrated(calibration), Format::Json)
+        }
+        What::Compact { folders, to } => {
+            for folder in folders {
+                let written = compact(folder, to).map_err(|e| Failure::Capture(e.to_string()))?;
+                talk.progress(&format!("wrote {}", written.display()));
+            }
+            Ok(())
+        }
+    }
+}
+
+impl Printed for Report {
+    fn text(&self) -> String {
+        self.to_text()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Calibrated(Calibration);
+
+impl Printed for Calibrated {
+    fn text(&self) -> String {
+        String::new()
+    }
+}
+
+fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
+    output.start_threads()?;
+    let found = find_captures(dir).map_err(|e| Failure::Capture(e.to_string()))?;
+    let wanted = |p: &PathBuf| only.is_none_or(|text| p.to_string_lossy().contains(text));
+    let paths: Vec<PathBuf> = found.into_iter().filter(wanted).collect();
+    if paths.is_empty() {
+        return Err(Failure::Capture(format!(
+            "no capture below {}: give their folder with --dir",
+            dir.display()
+        )));
+    }
+    let done = AtomicUsize::new(0);
+    let one = |path: &PathBuf| {
+        let report = CaptureReport::of(path);
+        talk.progress(&format!("{}/{} {}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len(), report.id));
+        report
+    };
+    let report = validate(paths.par_iter().map(one).collect());
+    print(&report, output.format)?;
+    if report.passed() { Ok(()) } else { Err(Failure::Tolerance("a bar is missed".to_owned())) }
+}
+
+fn side_by_side(path: &Path, events: usize) -> Result<(), Failure> {
+    let failed = |e: &dyn std::fmt::Display| Failure::Capture(e.to_string());
+    let capture = Capture::load(path).map_err(|e| failed(&e))?;
+    let experiment = Experiment::new(&capture).map_err(|e| failed(&e))?;
+    let real = timeline(&capture).map_err(|e| failed(&e))?;
+    let simulated = experiment.run(experiment.machine()).map_err(|e| failed(&e))?;
+    let mut text =
+        format!("{}\n{:<52} | {}\n", capture.id, "real kernel (us from T0)", "simulator (us from T0)");
+    let (left, right) = (lines(&real), lines(&simulated));
+    for i in 0..events.min(left.len().max(right.len())) {
+        let at = |side: &[String]| side.get(i).cloned().unwrap_or_default();
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{:<52} | {}", at(&left), at(&right));
+    }
+    print(&SideBySide(text), Format::Text)
+}
+
+#[derive(Serialize)]
+struct SideBySide(String);
+
+impl Printed for SideBySide {
+    fn text(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// Switches and wake-ups from T0 on, a line each.
+fn lines(t: &Timeline) -> Vec<String> {
+    let name = |who| t.label(who).name.as_str();
+    let line = |e: &SchedEvent| {
+        let us = (e.at_ns - t.t0_ns) as f64 / 1e3;
+        match e.kind {
+            EventKind::Switch { prev, prev_blocked, next } => {
+                let state = if prev_blocked { "S" } else { "R" };
+                Some(format!("{us:>11.1} switch {} {state} -> {}", name(prev), name(next)))
+            }
+            EventKind::Wakeup { task, need_resched_after, .. } => {
+                let flag = if need_resched_after { " N" } else { "" };
+                Some(format!("{us:>11.1} wakeup {}{flag}", name(task)))
+            }
+            EventKind::Fork { .. } | EventKind::Exit { .. } => None,
+        }
+    };
+    t.events.iter().filter(|e| e.at_ns >= t.t0_ns).filter_map(line).collect()
+}
