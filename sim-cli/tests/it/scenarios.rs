@@ -5,7 +5,7 @@ use serde_json::Value;
 
 fn stderr(args: &[&str], code: i32) -> String {
     let output = cfsim(args).assert().code(code).get_output().stderr.clone();
-    String::from_utf8(output).unwrap()
+    String::from_utf8(output).expect("UTF-8")
 }
 
 #[test]
