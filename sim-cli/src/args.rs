@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
-use crate::verbs::{compare, explain, kernel, run, study, sweep, trace, validate};
+use crate::verbs::{check, compare, explain, kernel, new, run, schema, study, sweep, trace, validate};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ Examples:
   cfsim sweep scenarios/hog-and-sleeper.toml --scan kernel.sched_wakeup_granularity_ns 1ms 25ms 1ms
   cfsim kernel diff 5.12 5.13
   cfsim study scenarios/vmware-5.13.toml
+  cfsim new my-idea && cfsim check my-idea.toml
   cfsim trace scenarios/two-hogs.toml -o hogs.txt
   cfsim explain scenarios/hog-and-sleeper.toml --task sleeper --to 100ms
   cfsim validate kernels
@@ -54,6 +55,9 @@ pub(crate) enum Verb {
     Sweep(sweep::SweepArgs),
     Kernel(kernel::KernelArgs),
     Study(study::StudyArgs),
+    Check(check::CheckArgs),
+    New(new::NewArgs),
+    Schema(schema::SchemaArgs),
     Trace(trace::TraceArgs),
     Explain(explain::ExplainArgs),
     Validate(validate::ValidateArgs),

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::load::Loaded;
 use crate::schedule_digest::ScheduleDigest;
+use crate::waits::{self, UnfinishedTask};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
@@ -51,6 +52,10 @@ pub(crate) struct RunResult {
     pub(crate) ended_by: &'static str,
     /// Paths of tasks that wait for what never comes.
     pub(crate) stalled: Vec<String>,
+    /// Who waits for whom for ever, in words.
+    pub(crate) deadlock: Option<String>,
+    /// The tasks that have not ended.
+    pub(crate) unfinished: Vec<UnfinishedTask>,
 }
 
 /// Runs a scenario under one seed.
@@ -59,7 +64,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let warmup = loaded.resolved.warmup;
     let observer = (Metrics::new(warmup), ScheduleDigest::default());
     let mut simulation = builder.simulation(loaded.resolved.config.clone(), observer, NoHooks);
-    let outcome = simulation.run().map_err(|error| Failure::Run { seed, error })?;
+    let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
     let (metrics, digest) = &simulation.observer;
     let tasks = simulation.tasks();
     let all: Vec<usize> = (0..tasks.len()).collect();
@@ -80,6 +85,8 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         digest: digest.value(),
         ended_by,
         stalled,
+        deadlock: waits::deadlock(&simulation),
+        unfinished: waits::unfinished(&simulation),
     })
 }
 
@@ -100,17 +107,15 @@ pub(crate) fn seeds(loaded: &Loaded, runs: u32) -> Vec<u64> {
 
 /// What should be checked before the results are trusted; equal warnings of several seeds are one.
 pub(crate) fn warnings(results: &[RunResult]) -> Vec<String> {
-    const NAMED: usize = 5;
+    /// Deadlocks differ in their times: so many are told in full.
+    const TOLD: usize = 3;
     let mut warnings = Vec::new();
+    let deadlocks = || results.iter().filter_map(|r| r.deadlock.clone());
+    warnings.extend(deadlocks().take(TOLD));
+    if deadlocks().count() > TOLD {
+        warnings.push(format!("{} of {} runs have a deadlock", deadlocks().count(), results.len()));
+    }
     for result in results {
-        if !result.stalled.is_empty() {
-            let names = result.stalled.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = match result.stalled.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
-            warnings.push(format!("these tasks wait for what never comes: {names}{more}"));
-        }
         if result.span.is_zero() {
             warnings.push("the run ended before the warm-up was over: nothing was counted".to_owned());
         }

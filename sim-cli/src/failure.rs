@@ -1,6 +1,9 @@
 //! Why the program gives up, and with which exit code.
 
-use sim_core::SimError;
+use crate::waits;
+use sim_core::kernel::hooks::Hooks;
+use sim_core::observe::Observer;
+use sim_core::{SimError, Simulation};
 use sim_workloads::scenario::ScenarioError;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +21,12 @@ pub(crate) enum Failure {
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read { file: PathBuf, source: std::io::Error },
+    /// A file that cannot be made.
+    #[error("cannot write {}: {source}", file.display())]
+    Create { file: PathBuf, source: std::io::Error },
+    /// Files that cannot be run; why has been told.
+    #[error("{failed} of {of} files cannot be run")]
+    Invalid { failed: usize, of: usize },
     /// A capture cannot be found, read or simulated.
     #[error("{0}")]
     Capture(String),
@@ -31,8 +40,13 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
     /// A run was given up.
-    #[error("seed {seed}: {error}")]
-    Run { seed: u64, error: SimError },
+    #[error("seed {seed}: {error}{}", if doing.is_empty() { String::new() } else { format!("\n  not finished: {doing}") })]
+    Run {
+        seed: u64,
+        error: SimError,
+        /// What tasks were doing.
+        doing: String,
+    },
     /// Something the program relies on is missing.
     #[error("{0}")]
     Environment(String),
@@ -45,14 +59,27 @@ impl From<ScenarioError> for Failure {
 }
 
 impl Failure {
+    /// A run under `seed` that was given up, with what its tasks were doing.
+    pub(crate) fn run<O: Observer, H: Hooks>(
+        seed: u64,
+        error: SimError,
+        simulation: &Simulation<O, H>,
+    ) -> Failure {
+        Failure::Run { seed, error, doing: waits::line(&waits::unfinished(simulation)) }
+    }
+
     /// The exit code, as `cfsim --help` lists them.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Failure::Run { error: SimError::Program { .. }, .. } => 1,
-            Failure::Write(_) | Failure::Environment(_) => 1,
+            Failure::Write(_) | Failure::Create { .. } | Failure::Environment(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Tolerance(_) => 4,
-            Failure::Capture(_) | Failure::Scenario(_) | Failure::Study { .. } | Failure::Read { .. } => 3,
+            Failure::Capture(_)
+            | Failure::Scenario(_)
+            | Failure::Study { .. }
+            | Failure::Read { .. }
+            | Failure::Invalid { .. } => 3,
             Failure::Run { .. } => 5,
         })
     }

@@ -15,6 +15,7 @@ mod stats;
 mod sweeping;
 mod text;
 mod verbs;
+mod waits;
 
 use args::{Cli, Verb};
 use clap::{ColorChoice, Parser};
@@ -36,6 +37,9 @@ fn main() -> ExitCode {
         Verb::Sweep(args) => verbs::sweep::main(args, talk),
         Verb::Kernel(args) => verbs::kernel::main(args),
         Verb::Study(args) => verbs::study::main(args, talk),
+        Verb::Check(args) => verbs::check::main(args),
+        Verb::New(args) => verbs::new::main(args),
+        Verb::Schema(args) => verbs::schema::main(args),
         Verb::Trace(args) => verbs::trace::main(args, talk),
         Verb::Explain(args) => verbs::explain::main(args, talk),
         Verb::Validate(args) => verbs::validate::main(args, talk),

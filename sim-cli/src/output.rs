@@ -29,6 +29,11 @@ pub(crate) fn print(report: &impl Report, format: Format) -> Result<(), Failure>
             json.map_err(|e| Failure::Environment(format!("the result has no JSON form: {e}")))? + "\n"
         }
     };
+    self::text(&text)
+}
+
+/// Prints text as it is.
+pub(crate) fn text(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // The reader (head, less) has seen enough.

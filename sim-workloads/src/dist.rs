@@ -6,10 +6,12 @@
 use crate::units::{Duration, MAX_DURATION, duration};
 use rand::RngExt;
 use rand_distr::{Distribution, Exp1, OpenClosed01, StandardNormal};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Serialize};
 use sim_core::Nanos;
 use sim_core::rng::Stream;
+use std::borrow::Cow;
 use std::fmt;
 
 /// The most values of an [`Shape::Empirical`] distribution.
@@ -151,7 +153,7 @@ impl<'de> Visitor<'de> for DistVisitor {
 }
 
 /// The table form, before exactly one shape is known to be there.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawDist {
     uniform: Option<(Duration, Duration)>,
@@ -164,25 +166,37 @@ struct RawDist {
     max: Option<Duration>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with median and sigma")]
 struct RawLogNormal {
     median: Duration,
     sigma: f64,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with scale and shape")]
 struct RawPareto {
     scale: Duration,
     shape: f64,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with mean and sd")]
 struct RawNormal {
     mean: Duration,
     sd: Duration,
+}
+
+impl JsonSchema for Dist {
+    fn schema_name() -> Cow<'static, str> {
+        "Dist".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "a duration, or a distribution of durations with optional limits",
+            "anyOf": [generator.subschema_for::<Duration>(), generator.subschema_for::<RawDist>()],
+        })
+    }
 }
 
 impl RawDist {

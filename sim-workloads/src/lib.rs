@@ -5,5 +5,6 @@ pub mod dist;
 pub mod kernel_compile;
 pub mod resolve;
 pub mod scenario;
+mod schema;
 mod script;
 pub mod units;

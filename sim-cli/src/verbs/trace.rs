@@ -56,7 +56,7 @@ pub(crate) fn main(args: &TraceArgs, talk: Talk) -> Result<(), Failure> {
     let trace = Ftrace::new(open(&args.output)?, style, kernel.cpus, events, from);
     let seed = loaded.resolved.seed;
     let mut simulation = simulate::prepare(&loaded, seed, args.to, trace, NoHooks);
-    let outcome = simulation.run();
+    let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation));
     // What was traced until an error is kept.
     match simulation.observer.finish() {
         // The reader (head, less) has seen enough.
@@ -64,8 +64,7 @@ pub(crate) fn main(args: &TraceArgs, talk: Talk) -> Result<(), Failure> {
         Err(e) => return Err(Failure::Write(e)),
         Ok(_) => {}
     }
-    let outcome = outcome.map_err(|error| Failure::Run { seed, error })?;
-    if matches!(outcome.end, End::Stalled(_)) {
+    if matches!(outcome?.end, End::Stalled(_)) {
         talk.warn("some tasks wait for what never comes: the trace ends there");
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 mod exit_codes;
 mod json;
+mod scenarios;
 mod sessions;
 
 use assert_cmd::Command;

@@ -62,7 +62,7 @@ pub enum WaitFor {
     Mutex {
         /// The mutex.
         mutex: MutexId,
-        /// Who holds it, perhaps from the grave.
+        /// Who holds it; perhaps a task that has ended.
         owner: Option<TaskId>,
     },
     /// The rest of a barrier's tasks.
@@ -118,29 +118,37 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// The unfinished tasks, and those of them that wait for programs that cannot tell what they will do.
     fn waits(&self) -> (Vec<Unfinished>, BTreeSet<TaskId>) {
         let ids = || (0..self.infos.len()).filter(|i| self.infos[*i].end.is_none()).map(TaskId::new);
+        let barriers = self.barriers_by_waiter();
         let mut list: Vec<Unfinished> =
-            ids().map(|task| Unfinished { task, doing: self.doing(task) }).collect();
+            ids().map(|task| Unfinished { task, doing: self.doing(task, &barriers) }).collect();
         let mut untold = BTreeSet::new();
         let mut by_feed: BTreeMap<Feed, Feeders> = BTreeMap::new();
         let analysed = list.len() <= MAX_ANALYSED;
         for Unfinished { task, doing } in &mut list {
             let Doing::Waiting { what, feeders, .. } = doing else { continue };
-            match what.feed() {
-                Some(_) if !analysed => drop(untold.insert(*task)),
-                Some(feed) => {
-                    let found = by_feed.entry(feed).or_insert_with(|| self.feeders(feed, ids()));
-                    feeders.clone_from(&found.known);
-                    if found.untold {
-                        untold.insert(*task);
-                    }
+            if let WaitFor::Mutex { owner, .. } = what {
+                feeders.extend(owner.filter(|t| self.infos[t.index()].end.is_none()));
+            } else if !analysed {
+                untold.insert(*task);
+            } else if let Some(feed) = what.feed() {
+                let found = by_feed.entry(feed).or_insert_with(|| self.feeders(feed, ids()));
+                feeders.clone_from(&found.known);
+                if found.untold {
+                    untold.insert(*task);
                 }
-                None => *feeders = self.holders(*task, *what),
+            } else {
+                feeders.extend(ids().filter(|child| self.infos[child.index()].parent == Some(*task)));
             }
         }
         (list, untold)
     }
 
-    fn doing(&self, task: TaskId) -> Doing {
+    fn barriers_by_waiter(&self) -> BTreeMap<TaskId, BarrierId> {
+        let barriers = self.objects.barriers.iter().enumerate();
+        barriers.flat_map(|(i, b)| b.waiters.iter().map(move |t| (*t, BarrierId::new(i)))).collect()
+    }
+
+    fn doing(&self, task: TaskId, barriers: &BTreeMap<TaskId, BarrierId>) -> Doing {
         let (kernel, exec) = (self.kernel.task(task), &self.tasks[task.index()]);
         match kernel.state {
             TaskState::Sleeping => {}
@@ -157,10 +165,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
             Then::Attempt(Op::WaitChild) => WaitFor::Child,
             Then::Attempt(Op::WaitChildren) => WaitFor::Children,
-            _ => match self.objects.barriers.iter().position(|b| b.waiters.contains(&task)) {
-                Some(i) => {
-                    let b = &self.objects.barriers[i];
-                    WaitFor::Barrier { barrier: BarrierId::new(i), missing: b.parties - b.arrived }
+            _ => match barriers.get(&task) {
+                Some(barrier) => {
+                    let b = &self.objects.barriers[barrier.index()];
+                    WaitFor::Barrier { barrier: *barrier, missing: b.parties - b.arrived }
                 }
                 None => return Doing::Asleep { since },
             },
@@ -185,29 +193,23 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         feeders
     }
 
-    /// Who holds the mutex, or the children waited for.
-    fn holders(&self, task: TaskId, what: WaitFor) -> Vec<TaskId> {
-        let alive = |t: &TaskId| self.infos[t.index()].end.is_none();
-        match what {
-            WaitFor::Mutex { owner, .. } => owner.into_iter().filter(alive).collect(),
-            _ => {
-                let children = (0..self.infos.len()).filter(|i| self.infos[*i].parent == Some(task));
-                children.map(TaskId::new).filter(alive).collect()
-            }
-        }
-    }
-
     /// The tasks that can never go on, whatever the others do; none when there is no such task. Tasks that wait for
-    /// programs that cannot tell what they will do count only when nothing can happen any more.
+    /// programs that cannot tell what they will do count only when nothing can happen any more, and so do all when more
+    /// than [`MAX_ANALYSED`] are unfinished.
     pub fn deadlock(&self) -> Option<Deadlock> {
         let (list, untold) = self.waits();
         let stalled = self.queue.is_idle();
+        if list.len() > MAX_ANALYSED && !stalled {
+            return None;
+        }
         let mut free: BTreeSet<TaskId> = BTreeSet::new();
         let mut stuck: Vec<Unfinished> = Vec::new();
         for u in list {
             match &u.doing {
                 Doing::Waiting { .. } if stalled || !untold.contains(&u.task) => stuck.push(u),
-                _ => drop(free.insert(u.task)),
+                _ => {
+                    free.insert(u.task);
+                }
             }
         }
         // Whoever may be let go on by a free task is free.
@@ -256,23 +258,27 @@ impl Unfinished {
 /// Tasks each of which can be let go on only by others, among them the next: depth first, each task entered once.
 fn find_cycle(stuck: &[Unfinished]) -> Vec<TaskId> {
     let feeders: BTreeMap<TaskId, &[TaskId]> = stuck.iter().map(|u| (u.task, u.feeders())).collect();
-    let mut entered = BTreeSet::new();
+    // Where on the path a task is; none once it has been left.
+    let mut entered: BTreeMap<TaskId, Option<usize>> = BTreeMap::new();
     for start in feeders.keys() {
         let mut path: Vec<(TaskId, usize)> = Vec::new();
-        if entered.insert(*start) {
-            path.push((*start, 0));
-        }
-        while let Some((task, tried)) = path.last_mut() {
+        let mut enter = (!entered.contains_key(start)).then_some(*start);
+        loop {
+            if let Some(task) = enter.take() {
+                entered.insert(task, Some(path.len()));
+                path.push((task, 0));
+            }
+            let Some((task, tried)) = path.last_mut() else { break };
             let Some(next) = feeders[task].get(*tried).copied() else {
+                entered.insert(*task, None);
                 path.pop();
                 continue;
             };
             *tried += 1;
-            if let Some(first) = path.iter().position(|(t, _)| *t == next) {
-                return path[first..].iter().map(|(t, _)| *t).collect();
-            }
-            if feeders.contains_key(&next) && entered.insert(next) {
-                path.push((next, 0));
+            match entered.get(&next) {
+                Some(Some(first)) => return path[*first..].iter().map(|(t, _)| *t).collect(),
+                Some(None) => {}
+                None => enter = feeders.contains_key(&next).then_some(next),
             }
         }
     }

@@ -41,11 +41,13 @@ mod tests;
 
 use crate::build::Builder;
 use crate::dist::Dist;
-use crate::units::whole;
+use crate::schema::{Names, PlainName};
+use crate::units::{Whole, whole};
 use fields::{default_io_sleeps, default_name, helpers, name, non_zero, one, unscaled, work_scale};
 use make::Plan;
 use object::ObjectWork;
 use programs::ObjectIds;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::kernel::Policy;
 use sim_core::program::{Objects, TaskSpec};
@@ -74,28 +76,34 @@ pub const WORK_SCALE: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 ///
 /// `jobs` and `objects` must be given. CPU times are those of the machine they were measured on, times `work_scale`,
 /// and become work at capacity 1024.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelCompile {
     /// Name of the build, first part of the paths of its tasks: `make` unless given.
     #[serde(default = "default_name", deserialize_with = "name")]
+    #[schemars(with = "PlainName")]
     pub name: String,
     /// N of `make -jN`: 1 to [`MAX_JOBS`].
     #[serde(deserialize_with = "non_zero::<_, { MAX_JOBS as i64 }>")]
+    #[schemars(with = "Whole<u32, 1, { MAX_JOBS as i64 }>")]
     pub jobs: NonZeroU32,
     /// Number of object files: 1 to [`MAX_OBJECTS`].
     #[serde(deserialize_with = "whole::<_, _, 1, { MAX_OBJECTS as i64 }>")]
+    #[schemars(with = "Whole<u32, 1, { MAX_OBJECTS as i64 }>")]
     pub objects: u32,
     /// How many makes share the jobs, as a recursive build's directories do: 1 to [`MAX_MAKES`]. With one (the
     /// default) the make the user started runs all jobs. With more it starts that many makes, all at once, which
     /// divide the objects evenly and compete for the job server's N tokens.
     #[serde(default = "one", deserialize_with = "non_zero::<_, { MAX_MAKES as i64 }>")]
+    #[schemars(with = "Whole<u32, 1, { MAX_MAKES as i64 }>")]
     pub makes: NonZeroU32,
     /// How cc1's output reaches as.
     #[serde(default)]
+    #[schemars(with = "Names<HandOver>")]
     pub hand_over: HandOver,
     /// Factor on all CPU times, 0.001 to 1000: 2 for a machine half as fast, or for files twice as long to compile.
     #[serde(default = "unscaled", deserialize_with = "work_scale")]
+    #[schemars(range(min = *WORK_SCALE.start(), max = *WORK_SCALE.end()))]
     pub work_scale: f64,
     /// CPU time of cc1. Default (measured): log-normal, median 364 ms, sigma 0.890.
     #[serde(default = "costs::cc1")]
@@ -121,9 +129,11 @@ pub struct KernelCompile {
     /// What the shell runs after gcc. Default: fixdep, mv, objdump, grep, recordmcount, cat, rm, with mean CPU times
     /// from `perf sched latency` of a kernel build. At most [`MAX_HELPERS`].
     #[serde(default = "costs::helpers", deserialize_with = "helpers")]
+    #[schemars(length(max = MAX_HELPERS))]
     pub helpers: Vec<Helper>,
     /// How often each cc1 sleeps for input that is not cached, 0 to [`MAX_IO_SLEEPS`]. Default (assumption): 2.
     #[serde(default = "default_io_sleeps", deserialize_with = "whole::<_, _, 0, { MAX_IO_SLEEPS as i64 }>")]
+    #[schemars(with = "Whole<u32, 0, { MAX_IO_SLEEPS as i64 }>")]
     pub io_sleeps: u32,
     /// How long each such sleep is; `work_scale` does not apply. Default (assumption): exponential, mean 300 µs.
     #[serde(default = "costs::io_sleep")]
@@ -144,11 +154,12 @@ pub enum HandOver {
 }
 
 /// A command the shell of a recipe runs after gcc.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Helper {
     /// Name of the program.
     #[serde(deserialize_with = "name")]
+    #[schemars(with = "PlainName")]
     pub name: String,
     /// Its CPU time.
     pub work: Dist,

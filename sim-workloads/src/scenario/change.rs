@@ -2,7 +2,9 @@
 
 use super::group::{CpuController, GroupPath, GroupSpec};
 use super::kernel::KernelSpec;
-use crate::units::{CpuList, duration, optional_duration};
+use crate::schema::{Names, PlainName};
+use crate::units::{CpuList, Duration, Whole, duration, optional_duration};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::Nanos;
 use sim_core::kernel::Policy;
@@ -12,11 +14,12 @@ use std::collections::BTreeMap;
 pub(super) const MAX_CHANGES: usize = 10_000;
 
 /// `[[at]]`: changes at one time. They are made in this order: settings, hotplug, groups, tasks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct ChangeSpec {
     /// When.
     #[serde(with = "duration", rename(serialize = "time_ns"))]
+    #[schemars(with = "Duration")]
     pub time: Nanos,
     /// Kernel settings written then: tunables, `features`, `sched_tunable_scaling`, `sched_autogroup_enabled`.
     #[serde(default)]
@@ -26,14 +29,16 @@ pub struct ChangeSpec {
     pub hotplug: bool,
     /// Writes to files of groups.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<GroupPath, GroupSpec>")]
     pub group: BTreeMap<String, GroupSpec>,
     /// Changes of tasks by the name of their table: of all its instances, not of their children.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<PlainName, TaskChange>")]
     pub task: BTreeMap<String, TaskChange>,
 }
 
 /// What changes about tasks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct TaskChange {
     /// nice −20 … 19.
@@ -42,9 +47,11 @@ pub struct TaskChange {
         deserialize_with = "crate::units::optional_whole::<_, _, -20, 19>",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Option<Whole<i8, -20, 19>>")]
     pub nice: Option<i8>,
     /// Policy.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Names<Policy>>")]
     pub policy: Option<Policy>,
     /// CPUs they may use.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +66,7 @@ pub struct TaskChange {
         rename(serialize = "timer_slack_ns"),
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Option<Duration>")]
     pub timer_slack: Option<Nanos>,
 }
 

@@ -1,6 +1,7 @@
 //! The `[group."/a/b"]` and `[session.N]` tables: task groups as cgroup v2 has them, and sessions for autogroups.
 
-use crate::units::{check_name, whole};
+use crate::units::{Whole, check_name, whole};
+use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Serialize};
 use sim_core::kernel::weight::{
@@ -60,7 +61,7 @@ impl GroupPath {
 }
 
 /// A task group.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct GroupSpec {
     /// The `cpu` controller.
@@ -172,7 +173,7 @@ impl<'de> Visitor<'de> for WeightVisitor {
             Some(key) => return Err(A::Error::unknown_field(&key, &["nice"])),
             None => return Err(A::Error::missing_field("nice")),
         }
-        let nice: crate::units::Whole<i8, -20, 19> = map.next_value()?;
+        let nice: Whole<i8, -20, 19> = map.next_value()?;
         match map.next_key::<String>()? {
             Some(key) => Err(A::Error::unknown_field(&key, &["nice"])),
             None => Ok(Weight(CpuController::WeightNice(nice.0))),
@@ -217,10 +218,11 @@ impl Visitor<'_> for FlagVisitor {
 }
 
 /// `[session.N]`: a session, which is a group of its own where autogroups are enabled.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct SessionSpec {
     /// nice of the session's autogroup (`/proc/PID/autogroup`), −20 … 19.
     #[serde(default, deserialize_with = "whole::<_, _, -20, 19>")]
+    #[schemars(with = "Whole<i8, -20, 19>")]
     pub nice: i8,
 }

@@ -1,6 +1,9 @@
 //! The `[kernel]` table: which kernel is imitated and how it is tuned.
 
+use super::schema::{HzSchema, add_tunables};
+use crate::schema::Names;
 use crate::units::{Duration, Name, Whole, whole_up_to};
+use schemars::JsonSchema;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use sim_core::kernel::PreemptModel;
@@ -10,16 +13,19 @@ use std::fmt;
 use std::sync::LazyLock;
 
 /// Settings of the kernel. What is not given takes the profile's default.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(default, deny_unknown_fields, transform = add_tunables)]
 pub struct KernelSpec {
     /// Name of the version profile, without a leading `v`: `6.1`, `5.10-debian`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Timer interrupts a second: 100, 250, 300 or 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<HzSchema>")]
     pub hz: Option<u32>,
     /// When kernel code may be preempted.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Names<PreemptModel>>")]
     pub preempt: Option<PreemptModel>,
     /// The boot argument `skew_tick=1`: ticks of different CPUs do not fall together.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,10 +44,12 @@ pub struct KernelSpec {
     pub features: Vec<String>,
     /// `sched_tunable_scaling` as it was from boot: 0, 1 or 2.
     #[serde(rename = "sched_tunable_scaling", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Whole<u32, 0, 2>>")]
     pub tunable_scaling: Option<TunableScaling>,
     /// Writes to tunables, in the order in which they are made: that of [`Tunable::ALL`], which is latency,
     /// min_granularity, idle_min_granularity, wakeup_granularity, then the rest. Durations are in nanoseconds.
     #[serde(flatten, serialize_with = "by_name")]
+    #[schemars(skip)]
     pub tunables: BTreeMap<Tunable, u64>,
     /// After these writes, write the present value to `sched_tunable_scaling` again: from 5.13 on the one way to make
     /// `sched_nr_latency` follow.

@@ -1,6 +1,9 @@
 //! The `[machine]`, `[costs]` and `[run]` tables.
 
-use crate::units::{Duration, duration, optional_duration, optional_whole, whole};
+use super::schema::add_costs;
+use crate::schema::Names;
+use crate::units::{Duration, Whole, duration, optional_duration, optional_whole, whole};
+use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use sim_core::Nanos;
@@ -11,7 +14,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 /// The machine. What is not given takes the program's default.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct MachineSpec {
     /// Number of logical CPUs.
@@ -20,9 +23,11 @@ pub struct MachineSpec {
         deserialize_with = "optional_whole::<_, _, 1, { MAX_CPUS as i64 }>",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Option<Whole<u32, 1, { MAX_CPUS as i64 }>>")]
     pub cpus: Option<u32>,
     /// When the tick grid starts.
     #[serde(default, with = "duration", rename(serialize = "tick_phase_ns"))]
+    #[schemars(with = "Duration")]
     pub tick_phase: Nanos,
     /// What takes CPU time away from tasks at regular intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -37,27 +42,32 @@ impl MachineSpec {
 }
 
 /// `[[machine.interference]]`: something that takes a CPU's time at regular intervals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct InterferenceSpec {
     /// The CPU.
     #[serde(deserialize_with = "whole::<_, _, 0, { MAX_CPUS as i64 - 1 }>")]
+    #[schemars(with = "Whole<u32, 0, { MAX_CPUS as i64 - 1 }>")]
     pub cpu: u32,
     /// Interrupt or steal.
+    #[schemars(with = "Names<NonTaskKind>")]
     pub kind: NonTaskKind,
     /// First time.
     #[serde(default, with = "duration", rename(serialize = "start_ns"))]
+    #[schemars(with = "Duration")]
     pub start: Nanos,
     /// Interval.
     #[serde(with = "duration", rename(serialize = "period_ns"))]
+    #[schemars(with = "Duration")]
     pub period: Nanos,
     /// How long each time; shorter than the period.
     #[serde(with = "duration", rename(serialize = "time_ns"))]
+    #[schemars(with = "Duration")]
     pub time: Nanos,
 }
 
 /// How long a run is, and what of it counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct RunSpec {
     /// Simulated time after which the run stops. Without it, the run ends when every task has ended.
@@ -67,6 +77,7 @@ pub struct RunSpec {
         rename(serialize = "duration_ns"),
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Option<Duration>")]
     pub duration: Option<Nanos>,
     /// Simulated time at the start that the statistics leave out.
     #[serde(
@@ -75,17 +86,21 @@ pub struct RunSpec {
         rename(serialize = "warmup_ns"),
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Option<Duration>")]
     pub warmup: Option<Nanos>,
 }
 
 /// Costs of the machine: a named preset, and durations that replace single costs of it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(default, deny_unknown_fields, transform = add_costs)]
 pub struct CostsSpec {
     /// Name of a set of costs.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Names<Preset>>")]
     pub preset: Option<Preset>,
     /// Single costs by name; `NAME_ns` when written.
     #[serde(flatten, serialize_with = "named_ns")]
+    #[schemars(skip)]
     pub costs: BTreeMap<String, Nanos>,
 }
 

@@ -12,6 +12,7 @@ mod machine;
 mod node;
 mod objects;
 mod overrides;
+mod schema;
 mod step;
 mod step_reader;
 mod task;
@@ -24,13 +25,18 @@ pub use kernel::{HZ, KernelSpec};
 pub use machine::{CostsSpec, InterferenceSpec, MachineSpec, RunSpec};
 pub(crate) use objects::Kind;
 pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};
+pub use schema::json_schema;
 pub use step::{PipeTransfer, Step};
 pub use task::TaskDef;
 
 use crate::kernel_compile::KernelCompile;
+use crate::schema::PlainName;
+use crate::units::Whole;
 use de::NodeReader;
 use error::{Problem, Source};
 use node::{Node, Origin, Segment};
+use schema::SessionNumber;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -72,7 +78,7 @@ pub struct Scenario {
 }
 
 /// The `[workload.*]` tables: models that make their own tasks.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table of workloads")]
 pub struct Workloads {
     /// `[workload.kernel_compile]`
@@ -87,13 +93,16 @@ impl Workloads {
     }
 }
 
-/// The file's top level.
-#[derive(Deserialize)]
+/// A scenario: which kernel, on which machine, runs which tasks for how long.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ScenarioFile {
+    /// Title for reports.
     #[serde(default)]
     name: String,
+    /// Seed of all random draws.
     #[serde(default = "default_seed", deserialize_with = "crate::units::whole::<_, _, 0, { i64::MAX }>")]
+    #[schemars(with = "Whole<u64, 0, { i64::MAX }>")]
     seed: u64,
     #[serde(default)]
     kernel: KernelSpec,
@@ -104,22 +113,30 @@ struct ScenarioFile {
     #[serde(default)]
     run: RunSpec,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<GroupPath, GroupSpec>")]
     group: BTreeMap<String, GroupSpec>,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<SessionNumber, SessionSpec>")]
     session: BTreeMap<String, SessionSpec>,
     #[serde(default)]
     at: Vec<ChangeSpec>,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<PlainName, PipeSpec>")]
     pipes: BTreeMap<String, PipeSpec>,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<PlainName, SemaphoreSpec>")]
     semaphores: BTreeMap<String, SemaphoreSpec>,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<PlainName, MutexSpec>")]
     mutexes: BTreeMap<String, MutexSpec>,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<PlainName, BarrierSpec>")]
     barriers: BTreeMap<String, BarrierSpec>,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<PlainName, JobServerSpec>")]
     job_servers: BTreeMap<String, JobServerSpec>,
     #[serde(default, deserialize_with = "task::tasks")]
+    #[schemars(with = "BTreeMap<PlainName, TaskDef>")]
     task: Vec<TaskDef>,
     #[serde(default)]
     workload: Workloads,

@@ -1,6 +1,7 @@
 //! The tables of objects that tasks synchronise on.
 
-use crate::units::{Bytes, whole};
+use crate::units::{Bytes, Whole, whole};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::program::Objects;
 use std::collections::BTreeMap;
@@ -83,7 +84,7 @@ impl ObjectSpecs {
 }
 
 /// A pipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct PipeSpec {
     /// Most bytes buffered; Linux's default is 64 KiB.
@@ -96,33 +97,36 @@ fn default_capacity() -> Bytes {
 }
 
 /// A counting semaphore.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct SemaphoreSpec {
     /// Its value at the start.
     #[serde(default, deserialize_with = "whole::<_, _, 0, 1_000_000_000>")]
+    #[schemars(with = "Whole<u64, 0, 1_000_000_000>")]
     pub value: u64,
 }
 
 /// A mutex.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct MutexSpec {}
 
 /// A barrier.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct BarrierSpec {
     /// How many tasks it waits for.
     #[serde(deserialize_with = "whole::<_, _, 1, 100_000>")]
+    #[schemars(with = "Whole<u32, 1, 100_000>")]
     pub parties: u32,
 }
 
 /// A job server as `make -j` uses it: a pipe that holds one byte per token.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct JobServerSpec {
     /// Tokens at the start.
     #[serde(deserialize_with = "whole::<_, _, 1, 100_000>")]
+    #[schemars(with = "Whole<u64, 1, 100_000>")]
     pub tokens: u64,
 }

@@ -8,10 +8,10 @@ use std::fmt;
 use std::sync::LazyLock;
 
 /// Steps that are just a word.
-const WORDS: &[&str] = &["yield", "exit", "wait_child", "wait_children"];
+pub(super) const WORDS: &[&str] = &["yield", "exit", "wait_child", "wait_children"];
 
 /// The keys of which the table of a step has exactly one.
-const ACTIONS: &[&str] = &[
+pub(super) const ACTIONS: &[&str] = &[
     "run",
     "run_cpu",
     "kernel",
@@ -198,7 +198,7 @@ impl Parts {
 }
 
 /// Most turns of a loop, and most units counted at once.
-const MAX_COUNT: i64 = 1_000_000_000_000;
+pub(super) const MAX_COUNT: i64 = 1_000_000_000_000;
 
 fn name<'de, A: MapAccess<'de>>(map: &mut A) -> Result<String, A::Error> {
     map.next_value::<Name>().map(|n| n.0)

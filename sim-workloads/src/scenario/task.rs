@@ -3,7 +3,11 @@
 use super::group::{GroupPath, MAX_SESSION};
 use super::step::Step;
 use super::step_reader::program;
-use crate::units::{CpuList, check_name, duration, optional_duration, optional_whole, whole};
+use crate::schema::Names;
+use crate::units::{
+    CpuList, Duration, Whole, check_name, duration, optional_duration, optional_whole, whole,
+};
+use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use sim_core::Nanos;
@@ -14,7 +18,7 @@ use std::fmt;
 pub(super) const MAX_TASKS: i64 = 100_000;
 
 /// Tasks that run the same program.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct TaskDef {
     /// Name of the table, shown in reports.
@@ -22,18 +26,22 @@ pub struct TaskDef {
     pub name: String,
     /// How many of them. Instance `i` has the path `NAME#i`.
     #[serde(default = "one", deserialize_with = "whole::<_, _, 1, MAX_TASKS>")]
+    #[schemars(with = "Whole<u32, 1, MAX_TASKS>")]
     pub count: u32,
     /// nice −20 … 19.
     #[serde(default, deserialize_with = "whole::<_, _, -20, 19>")]
+    #[schemars(with = "Whole<i8, -20, 19>")]
     pub nice: i8,
     /// Scheduling policy.
     #[serde(default)]
+    #[schemars(with = "Names<Policy>")]
     pub policy: Policy,
     /// CPUs the tasks may use; all without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuList>,
     /// When the tasks first become runnable.
     #[serde(default, with = "duration", rename(serialize = "start_ns"))]
+    #[schemars(with = "Duration")]
     pub start: Nanos,
     /// The task group, as a path.
     #[serde(default)]
@@ -44,6 +52,7 @@ pub struct TaskDef {
         deserialize_with = "optional_whole::<_, _, 1, MAX_SESSION>",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Option<Whole<u32, 1, MAX_SESSION>>")]
     pub session: Option<u32>,
     /// How late sleeps may end; without it, the cost `timer_slack`.
     #[serde(
@@ -52,9 +61,11 @@ pub struct TaskDef {
         rename(serialize = "timer_slack_ns"),
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Option<Duration>")]
     pub timer_slack: Option<Nanos>,
     /// What the tasks do. A task ends after the last step.
     #[serde(deserialize_with = "program")]
+    #[schemars(length(min = 1))]
     pub program: Vec<Step>,
 }
 

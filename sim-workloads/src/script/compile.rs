@@ -2,7 +2,7 @@
 
 use super::{Code, Op};
 use crate::scenario::{Kind, ObjectSpecs, Step, expand};
-use sim_core::program::Objects;
+use sim_core::program::{Feed, Objects};
 use sim_core::{BarrierId, EpollId, GroupId, Instant, MutexId, PipeId, SemId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +28,12 @@ impl<'a> Linker<'a> {
     pub(crate) fn compile(&mut self, steps: &[Step], instance: u32) -> Arc<Code> {
         let mut code = Code::default();
         self.block(steps, instance, 0, &mut code);
+        for (i, op) in code.ops.iter().enumerate() {
+            code.last.extend(op.feed().map(|feed| (feed, i)));
+            if let Op::Fork { code: child, .. } = op {
+                code.last.extend(child.last.keys().map(|feed| (*feed, i)));
+            }
+        }
         Arc::new(code)
     }
 
@@ -123,6 +129,19 @@ impl<'a> Linker<'a> {
         };
         self.ids.insert(key, id);
         id
+    }
+}
+
+impl Op {
+    /// What the operation does for tasks that wait.
+    fn feed(&self) -> Option<Feed> {
+        match self {
+            Op::Write(pipe, _) => Some(Feed::Write(*pipe)),
+            Op::Read(pipe, _) => Some(Feed::Read(*pipe)),
+            Op::Post(sem, _) => Some(Feed::Post(*sem)),
+            Op::Barrier(barrier) => Some(Feed::Arrive(*barrier)),
+            _ => None,
+        }
     }
 }
 

@@ -127,20 +127,7 @@ impl Program for Script {
     fn may(&self, feed: Feed) -> Option<bool> {
         // In a loop any of its steps may come again; where the outermost loop began is not kept.
         let from = if self.state.loops.is_empty() { self.state.at } else { 0 };
-        Some(self.code.ops.iter().skip(from).any(|op| op.may(feed)))
-    }
-}
-
-impl Op {
-    /// Whether the operation does this, or forks a child that does.
-    fn may(&self, feed: Feed) -> bool {
-        match (self, feed) {
-            (Op::Write(p, _), Feed::Write(q)) | (Op::Read(p, _), Feed::Read(q)) => *p == q,
-            (Op::Post(s, _), Feed::Post(t)) => *s == t,
-            (Op::Barrier(b), Feed::Arrive(c)) => *b == c,
-            (Op::Fork { code, .. }, _) => code.ops.iter().any(|op| op.may(feed)),
-            _ => false,
-        }
+        Some(self.code.last.get(&feed).is_some_and(|last| *last >= from))
     }
 }
 

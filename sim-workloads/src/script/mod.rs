@@ -10,7 +10,9 @@ pub(crate) use interpret::Script;
 
 use crate::dist::Dist;
 use sim_core::kernel::Policy;
+use sim_core::program::Feed;
 use sim_core::{BarrierId, CpuMask, EpollId, GroupId, Instant, MutexId, Nanos, PipeId, SemId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One operation: an action, or the head or the end of a loop.
@@ -80,4 +82,6 @@ pub(crate) struct Code {
     children: Vec<String>,
     /// Deepest nesting of loops.
     depth: usize,
+    /// The last operation that does this, or forks a child that does.
+    last: BTreeMap<Feed, usize>,
 }

@@ -12,6 +12,7 @@ mod mistakes;
 mod overrides;
 mod resolve;
 mod samples;
+mod schema;
 mod streams;
 mod teaching;
 mod waits;
@@ -20,9 +21,11 @@ use sim_core::program::{Action, Program, ProgramContext};
 use sim_core::{Instant, Nanos, TaskId};
 use sim_workloads::scenario::{Scenario, ScenarioError};
 
-/// Parses a scenario without overrides.
+/// Parses a scenario without overrides, and holds the schema against the outcome.
 fn parse(text: &str) -> Result<Scenario, ScenarioError> {
-    Scenario::parse(text, "test.toml", &[])
+    let parsed = Scenario::parse(text, "test.toml", &[]);
+    schema::agrees(text, &parsed);
+    parsed
 }
 
 /// A scenario of one task `t` with this program.

@@ -3,7 +3,7 @@
 
 use sim_core::kernel::hooks::NoHooks;
 use sim_core::observe::{Event, Metrics, Observer, TaskMetrics};
-use sim_core::{End, Instant, Nanos, Simulation, TaskId};
+use sim_core::{End, Instant, Nanos, TaskId};
 use sim_workloads::scenario::Document;
 
 /// Switches of CPU 0 after the warm-up.
@@ -34,8 +34,11 @@ struct Ran {
 
 /// Runs a teaching scenario with settings like `kernel.hz=100`.
 fn run(text: &str, settings: &[&str]) -> Ran {
-    let settings: Vec<(String, String)> =
-        settings.iter().map(|s| s.split_once('=').unwrap()).map(|(k, v)| (k.into(), v.into())).collect();
+    let settings: Vec<(String, String)> = settings
+        .iter()
+        .map(|s| s.split_once('=').expect("a setting"))
+        .map(|(k, v)| (k.into(), v.into()))
+        .collect();
     let document =
         Document::parse(text, "teaching.toml", &settings).unwrap_or_else(|e| panic!("{}", e.render(false)));
     let resolved = document.resolve().unwrap_or_else(|e| panic!("{}", e.render(false)));
@@ -43,7 +46,7 @@ fn run(text: &str, settings: &[&str]) -> Ran {
     let warmup = resolved.warmup;
     let observer = (Metrics::new(warmup), Switches { warmup, ..Switches::default() });
     let mut simulation = built.simulation(resolved.config, observer, NoHooks);
-    let outcome = simulation.run().unwrap();
+    let outcome = simulation.run().expect("an end");
     assert_eq!(outcome.end, End::Duration);
     let names = simulation.tasks().iter().map(|t| t.name.clone()).collect();
     let (metrics, switches) = simulation.observer;
@@ -362,10 +365,7 @@ fn deadlock() {
     let text = scenario!("deadlock");
     let document = Document::parse(text, "deadlock.toml", &[]).unwrap();
     let built = document.scenario.build(1);
-    let mut simulation = Simulation::new(document.resolve().unwrap().config, built.objects, ());
-    for task in built.tasks {
-        simulation.add_task(task);
-    }
+    let mut simulation = built.simulation(document.resolve().unwrap().config, (), NoHooks);
     assert!(matches!(simulation.run().unwrap().end, End::Stalled(_)));
     let deadlock = simulation.deadlock().unwrap();
     between(deadlock.at.0 as f64 / 1e6, 5.0, 5.1);

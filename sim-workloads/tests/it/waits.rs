@@ -9,10 +9,10 @@ use sim_workloads::scenario::Document;
 fn run(text: &str) -> (Simulation, End) {
     let text = format!("costs.preset = \"zero\"\n{text}");
     let document = Document::parse(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
-    let resolved = document.resolve().unwrap();
+    let resolved = document.resolve().expect("a resolved scenario");
     let built = document.scenario.build(resolved.seed);
     let mut simulation = built.simulation(resolved.config, (), NoHooks);
-    let end = simulation.run().unwrap().end;
+    let end = simulation.run().expect("an end").end;
     (simulation, end)
 }
 

@@ -92,7 +92,7 @@ fn run<O: Observer, H: Hooks>(
     simulation: &mut Simulation<O, H>,
 ) -> Result<Outcome, Failure> {
     let seed = loaded.resolved.seed;
-    simulation.run().map_err(|error| Failure::Run { seed, error })
+    simulation.run().map_err(|error| Failure::run(seed, error, simulation))
 }
 
 fn at_time(loaded: &Loaded, at: Nanos) -> Result<ExplainReport, Failure> {

@@ -5,6 +5,7 @@ use crate::header::{self, Header};
 use crate::load::Loaded;
 use crate::output::Report;
 use crate::text;
+use crate::waits::{self, UnfinishedTask};
 use serde::Serialize;
 use sim_core::observe::Latencies;
 
@@ -23,6 +24,7 @@ pub(super) struct SingleReport {
     context_switches: u64,
     nontask_time_ns: u64,
     stalled: Vec<String>,
+    unfinished: Vec<UnfinishedTask>,
     tasks: Vec<RowReport>,
     total: RowReport,
     #[serde(skip)]
@@ -76,6 +78,7 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         context_switches: result.context_switches,
         nontask_time_ns: result.nontask.0,
         stalled: result.stalled.clone(),
+        unfinished: result.unfinished.clone(),
         tasks: result.rows.iter().map(|row| row_report(row, span)).collect(),
         total: row_report(&result.total, span),
         cpus: loaded.resolved.config.kernel.cpus,
@@ -154,6 +157,9 @@ impl Report for SingleReport {
             ns(self.end_time_ns),
             ns(header.warmup_ns),
         );
+        if !self.unfinished.is_empty() {
+            out += &format!("not finished: {}\n", waits::line(&self.unfinished));
+        }
         out += &header.notes_text();
         if self.tasks.len() > MAX_TEXT_ROWS {
             out += &format!(
