@@ -25,6 +25,7 @@ mod wakeup;
 pub mod weight;
 
 pub use self::core::{Schedule, Switch};
+pub use balance::{LlcShared, RqBalance};
 pub use group::{GroupError, TaskGroup};
 pub use lifecycle::TaskParams;
 pub use policy::Policy;
@@ -120,6 +121,8 @@ pub struct Kernel<H = NoHooks> {
     entities: Vec<SchedEntity>,
     tasks: Vec<SchedTask>,
     groups: Vec<TaskGroup>,
+    /// What CPUs of a last-level cache share, by the number of the cache.
+    pub(in crate::kernel) llc_shared: Vec<LlcShared>,
     /// CPUs whose need_resched was set since the last [`Kernel::take_resched`].
     newly_resched: Vec<CpuId>,
     /// CPUs whose hrtick was armed since the last [`Kernel::take_hrtick`].
@@ -139,6 +142,8 @@ impl<H: Hooks> Kernel<H> {
             entities: Vec::new(),
             tasks: Vec::new(),
             groups: vec![TaskGroup::root(queues)],
+            // One cache until topology is modelled.
+            llc_shared: vec![LlcShared { nr_busy_cpus: config.cpus, ..LlcShared::default() }],
             newly_resched: Vec::with_capacity(cpus),
             newly_hrtick: Vec::with_capacity(cpus),
             hooks,

@@ -1,5 +1,6 @@
 //! Run queues: the fair timeline, one fair queue, one CPU.
 
+use super::balance::RqBalance;
 use super::entity::before;
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
@@ -139,6 +140,8 @@ pub struct Rq {
     pub hrtick: Option<Instant>,
     /// Ticks seen while busy, for the interim periodic even-out.
     pub ticks: u64,
+    /// Balancing.
+    pub balance: RqBalance,
 }
 
 impl Rq {
@@ -156,6 +159,7 @@ impl Rq {
             cfs,
             hrtick: None,
             ticks: 0,
+            balance: RqBalance::new(),
         }
     }
 
