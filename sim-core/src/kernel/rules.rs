@@ -1,5 +1,8 @@
 //! What one kernel does: one field per behaviour that ever changed between v4.19 and v6.5.
 
+pub use super::balance::rules::{
+    ActiveAfterFailures, BalanceRules, Balancer, LoadLimit, NewidleGate, NohzNext, NumaTolerance,
+};
 use super::features::Features;
 use serde::Serialize;
 
@@ -112,6 +115,9 @@ pub struct Rules {
     pub scale_load_floor: bool,
     /// The preemption model can be chosen at boot.
     pub preempt_dynamic: bool,
+    /// Load balancing.
+    #[serde(flatten)]
+    pub balance: BalanceRules,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
     #[serde(skip)]
     pub applied: Vec<&'static str>,
@@ -136,6 +142,7 @@ impl Rules {
             pipe_wake: PipeWake::All,
             scale_load_floor: false,
             preempt_dynamic: false,
+            balance: BalanceRules::v4_19(),
             applied: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! Decisions of the kernel model as data: what was compared, what was chosen, by which rule.
 
+use super::balance::Balance;
 use crate::id::{CpuId, EntityId, TaskId};
 use crate::time::Nanos;
 use serde::Serialize;
@@ -213,35 +214,6 @@ pub struct Select {
     pub chosen: CpuId,
     /// The rule that decided.
     pub rule: SelectRule,
-}
-
-/// Which pass moved a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BalanceRule {
-    /// Interim: a CPU about to idle takes a waiting task from the busiest.
-    InterimNewIdle,
-    /// Interim: periodic even-out of queue lengths.
-    InterimPeriodic,
-}
-
-/// A task moved between queues by balancing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Balance {
-    /// The task.
-    pub task: TaskId,
-    /// Busy CPU.
-    pub from: CpuId,
-    /// CPU that takes it.
-    pub to: CpuId,
-    /// Runnable tasks on the busy CPU.
-    pub from_nr_running: u32,
-    /// Runnable tasks on the CPU that takes it.
-    pub to_nr_running: u32,
-    /// The pass.
-    pub rule: BalanceRule,
-    /// Whether it is moved, unless a hook changes it.
-    pub pull: bool,
 }
 
 /// One decision.

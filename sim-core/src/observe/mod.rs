@@ -1,13 +1,15 @@
 //! Observers: they see everything and change nothing.
 
+mod balance;
 mod decision;
 mod digest;
 mod latencies;
 mod metrics;
 
+pub use balance::{Balance, BalanceRule, BalancedBecause, GroupType, IdleType, MigrationType};
 pub use decision::{
-    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
-    TickPreempt, TickRule, WakeupPreempt,
+    Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule, TickPreempt, TickRule,
+    WakeupPreempt,
 };
 pub use digest::Digest;
 pub use latencies::Latencies;
