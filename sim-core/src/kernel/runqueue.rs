@@ -1,6 +1,7 @@
 //! Run queues: the fair timeline, one fair queue, one CPU.
 
 use super::entity::before;
+use super::pelt::{CfsRqPelt, RqPelt, SchedAvg};
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::time::Instant;
@@ -71,6 +72,10 @@ pub struct CfsRq {
     pub skip: Option<EntityId>,
     /// The group entity that owns this queue; none for a root queue.
     pub owner: Option<EntityId>,
+    /// Load tracking; all zero on a machine with one CPU.
+    pub avg: SchedAvg,
+    /// Load tracking beside the averages.
+    pub pelt: CfsRqPelt,
 }
 
 impl CfsRq {
@@ -90,6 +95,8 @@ impl CfsRq {
             last: None,
             skip: None,
             owner,
+            avg: SchedAvg::default(),
+            pelt: CfsRqPelt::default(),
         }
     }
 }
@@ -139,6 +146,8 @@ pub struct Rq {
     pub hrtick: Option<Instant>,
     /// Ticks seen while busy, for the interim periodic even-out.
     pub ticks: u64,
+    /// Load tracking of the CPU.
+    pub pelt: RqPelt,
 }
 
 impl Rq {
@@ -156,6 +165,7 @@ impl Rq {
             cfs,
             hrtick: None,
             ticks: 0,
+            pelt: RqPelt::default(),
         }
     }
 
