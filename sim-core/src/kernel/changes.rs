@@ -61,6 +61,14 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.features.define(F::UtilEstFastup, true),
     },
     Change {
+        id: "cpu-load-with-blocked",
+        commit: None,
+        since: Release::new(5, 5, 0),
+        stable: &[],
+        what: "the load of a CPU, for placement and balancing, contains its sleeping tasks",
+        apply: |r| r.pelt.cpu_load_with_blocked = true,
+    },
+    Change {
         id: "pipe-exclusive-wake",
         commit: None,
         since: Release::new(5, 6, 0),

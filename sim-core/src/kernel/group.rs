@@ -2,6 +2,7 @@
 
 use super::fair::{Dequeue, Enqueue};
 use super::hooks::Hooks;
+use super::pelt::SchedAvg;
 use super::rules::IdleEntities;
 use super::runqueue::CfsRq;
 use super::task::TaskState;
@@ -76,6 +77,7 @@ impl<H: Hooks> Kernel<H> {
                 my_q: Some(my_q),
                 task: None,
                 idle,
+                avg: SchedAvg::default(),
             });
             self.cfs_rqs.push(CfsRq::new(CpuId::new(i), group, Some(se)));
             tg.cfs_rq.push(my_q);

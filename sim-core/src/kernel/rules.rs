@@ -79,6 +79,19 @@ pub enum PipeWake {
     Exclusive,
 }
 
+/// Load tracking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PeltRules {
+    /// The load of a CPU, as placement and balancing see it, contains its sleeping tasks.
+    pub cpu_load_with_blocked: bool,
+}
+
+impl PeltRules {
+    const fn v4_19() -> PeltRules {
+        PeltRules { cpu_load_with_blocked: false }
+    }
+}
+
 /// The behaviours of one kernel. Built from the chronological list in [`super::changes`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rules {
@@ -112,6 +125,8 @@ pub struct Rules {
     pub scale_load_floor: bool,
     /// The preemption model can be chosen at boot.
     pub preempt_dynamic: bool,
+    /// Load tracking.
+    pub pelt: PeltRules,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
     #[serde(skip)]
     pub applied: Vec<&'static str>,
@@ -136,6 +151,7 @@ impl Rules {
             pipe_wake: PipeWake::All,
             scale_load_floor: false,
             preempt_dynamic: false,
+            pelt: PeltRules::v4_19(),
             applied: Vec::new(),
         }
     }

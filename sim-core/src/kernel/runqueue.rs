@@ -2,6 +2,7 @@
 
 use super::balance::RqBalance;
 use super::entity::before;
+use super::pelt::{CfsRqPelt, RqPelt, SchedAvg};
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::time::Instant;
@@ -72,6 +73,10 @@ pub struct CfsRq {
     pub skip: Option<EntityId>,
     /// The group entity that owns this queue; none for a root queue.
     pub owner: Option<EntityId>,
+    /// Load tracking; all zero on a machine with one CPU.
+    pub avg: SchedAvg,
+    /// Load tracking beside the averages.
+    pub pelt: CfsRqPelt,
 }
 
 impl CfsRq {
@@ -91,6 +96,8 @@ impl CfsRq {
             last: None,
             skip: None,
             owner,
+            avg: SchedAvg::default(),
+            pelt: CfsRqPelt::default(),
         }
     }
 }
@@ -142,6 +149,8 @@ pub struct Rq {
     pub ticks: u64,
     /// Balancing.
     pub balance: RqBalance,
+    /// Load tracking of the CPU.
+    pub pelt: RqPelt,
 }
 
 impl Rq {
@@ -160,6 +169,7 @@ impl Rq {
             hrtick: None,
             ticks: 0,
             balance: RqBalance::new(),
+            pelt: RqPelt::default(),
         }
     }
 
