@@ -5,7 +5,9 @@
 
 use super::features::Feature as F;
 use super::rules::{
-    BuddyClear, IdleEntities, IdleSleeperThreshold, NrLatency, PipeWake, Rules, TtwuQueueRule, TunablesIn,
+    BuddyClear, IdleEntities, IdleSearch, IdleSleeperThreshold, IdlestGroup, IdlestNuma, KthreadStacking,
+    NrLatency, PipeWake, RecentUsedCpu, Rules, ScanBudget, ScanCostAverage, SchedIdleCpu, TtwuQueueRule,
+    TunablesIn,
 };
 use super::version::Release;
 
@@ -35,6 +37,23 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "LB_BIAS is gone",
         apply: |r| r.features.remove(F::LbBias),
+    },
+    Change {
+        id: "sched-idle-cpus",
+        commit: Some("3c29e651e16d"),
+        since: Release::new(5, 4, 0),
+        stable: &[],
+        what: "placement takes a CPU that runs only SCHED_IDLE tasks for an idle one, in searches as the last choice",
+        apply: |r| r.select.sched_idle_cpu = SchedIdleCpu::Fallback,
+    },
+    Change {
+        id: "scan-counts-allowed",
+        commit: None,
+        since: Release::new(5, 4, 0),
+        stable: &[],
+        what: "CPUs a task may not use no longer take from the budget of a search (release between 4.20 and \
+               5.4 not known)",
+        apply: |r| r.select.scan_counts_disallowed = false,
     },
     Change {
         id: "scale-load-floor",
@@ -69,12 +88,66 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.pelt.cpu_load_with_blocked = true,
     },
     Change {
+        id: "idlest-group-type",
+        commit: Some("57abff067a"),
+        since: Release::new(5, 5, 0),
+        stable: &[],
+        what: "fork and exec placement compares groups by type and idle CPUs; with two bugs: groups count \
+               as having no \
+               CPUs, and loads of busy groups are not computed",
+        apply: |r| {
+            r.select.idlest_group = IdlestGroup::GroupType;
+            r.select.idlest_weight_missing = true;
+            r.select.idlest_load_missing = true;
+        },
+    },
+    Change {
         id: "pipe-exclusive-wake",
         commit: None,
         since: Release::new(5, 6, 0),
         stable: &[],
         what: "pipes have separate reader and writer queues and wake one waiter",
         apply: |r| r.pipe_wake = PipeWake::Exclusive,
+    },
+    Change {
+        id: "idlest-weight",
+        commit: None,
+        since: Release::new(5, 6, 0),
+        stable: &[],
+        what: "fork and exec placement knows the number of CPUs of a group",
+        apply: |r| r.select.idlest_weight_missing = false,
+    },
+    Change {
+        id: "sched-idle-at-once",
+        commit: None,
+        since: Release::new(5, 6, 0),
+        stable: &[],
+        what: "searches take a CPU that runs only SCHED_IDLE tasks at once",
+        apply: |r| r.select.sched_idle_cpu = SchedIdleCpu::Idle,
+    },
+    Change {
+        id: "kthread-stacking",
+        commit: None,
+        since: Release::new(5, 6, 0),
+        stable: &[],
+        what: "a task woken by a per-CPU kernel thread of its previous CPU stays there",
+        apply: |r| r.select.kthread_stacking = KthreadStacking::Always,
+    },
+    Change {
+        id: "idlest-load",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "fork and exec placement compares the loads of busy groups",
+        apply: |r| r.select.idlest_load_missing = false,
+    },
+    Change {
+        id: "scan-cost-divide",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "avg_scan_cost rounds towards zero",
+        apply: |r| r.select.scan_cost_average = ScanCostAverage::Divide,
     },
     Change {
         id: "ttwu-queue-switching-out",
@@ -85,12 +158,44 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.ttwu_queue = TtwuQueueRule::OrSwitchingOutOfIdle,
     },
     Change {
+        id: "idlest-util-tie",
+        commit: Some("3edecfef0285"),
+        since: Release::new(5, 9, 0),
+        stable: &[],
+        what: "among groups with equally many idle CPUs a new task goes to the least utilised",
+        apply: |r| r.select.idlest_util_tie = true,
+    },
+    Change {
         id: "no-rt-runtime-share",
         commit: None,
         since: Release::new(5, 10, 0),
         stable: &[],
         what: "RT_RUNTIME_SHARE is off by default",
         apply: |r| r.features.define(F::RtRuntimeShare, false),
+    },
+    Change {
+        id: "smt-search-in-llc",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "hardware threads outside the last-level cache domain (isolated ones) are not searched",
+        apply: |r| r.select.smt_search_in_llc = true,
+    },
+    Change {
+        id: "affine-prev-idle",
+        commit: None,
+        since: Release::new(5, 11, 0),
+        stable: &[],
+        what: "wake_affine answers the previous CPU if it is idle",
+        apply: |r| r.select.wake_affine_prev_idle = true,
+    },
+    Change {
+        id: "idlest-numa-quarter",
+        commit: None,
+        since: Release::new(5, 11, 0),
+        stable: &[],
+        what: "new tasks stay on a node with fewer tasks than a quarter of the domain's CPUs",
+        apply: |r| r.select.idlest_numa = IdlestNuma::QuarterBusy,
     },
     Change {
         id: "no-sis-avg-cpu",
@@ -118,6 +223,15 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "PREEMPT_DYNAMIC: the preemption model can be chosen at boot",
         apply: |r| r.preempt_dynamic = true,
+    },
+    Change {
+        id: "combined-search",
+        commit: None,
+        since: Release::new(5, 12, 0),
+        stable: &[],
+        what: "idle core and idle CPU are searched in one walk; a thread of the previous CPU's core comes \
+               first (5.12 as 5.12.9)",
+        apply: |r| r.select.idle_search = IdleSearch::Combined,
     },
     Change {
         id: "debugfs-tunables",
@@ -164,12 +278,36 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.buddy_clear = BuddyClear::OnSetNext,
     },
     Change {
+        id: "wake-avg-idle",
+        commit: Some("94aafc3ee31d"),
+        since: Release::new(5, 14, 0),
+        stable: &[],
+        what: "SIS_PROP budgets by the idle time before the last wake-up, halved every jiffy",
+        apply: |r| r.select.scan_budget = ScanBudget::WakeAvgIdle,
+    },
+    Change {
         id: "cpu-idle-groups",
         commit: None,
         since: Release::new(5, 15, 0),
         stable: &[],
         what: "cpu.idle groups: idleness is a property of entities at every level",
         apply: |r| r.idle_entities = IdleEntities::EveryLevel,
+    },
+    Change {
+        id: "recent-used-prev",
+        commit: Some("89aafd67f28c"),
+        since: Release::new(5, 15, 0),
+        stable: &[],
+        what: "recent_used_cpu is always the previous CPU; its affinity test looks at the wrong CPU",
+        apply: |r| r.select.recent_used_cpu = RecentUsedCpu::PrevTestsPrev,
+    },
+    Change {
+        id: "scan-after-target",
+        commit: Some("56498cfb045d"),
+        since: Release::new(5, 15, 0),
+        stable: &[],
+        what: "searches for an idle CPU begin after the target",
+        apply: |r| r.select.scan_after_target = true,
     },
     Change {
         id: "idle-min-granularity",
@@ -186,6 +324,22 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "waking idle entities get credit by sched_min_granularity instead of sched_latency",
         apply: |r| r.idle_sleeper_threshold = IdleSleeperThreshold::MinGranularity,
+    },
+    Change {
+        id: "kthread-stacking-in-task",
+        commit: None,
+        since: Release::new(5, 16, 0),
+        stable: &[Release::new(5, 10, 223)],
+        what: "per-CPU kernel threads do not keep a task that an interrupt wakes (5.10: as read in 5.10.223)",
+        apply: |r| r.select.kthread_stacking = KthreadStacking::InTask,
+    },
+    Change {
+        id: "idlest-imb-numa-nr",
+        commit: None,
+        since: Release::new(5, 18, 0),
+        stable: &[],
+        what: "new tasks stay on a node within imb_numa_nr",
+        apply: |r| r.select.idlest_numa = IdlestNuma::ImbNumaNr,
     },
     Change {
         id: "sis-util",
@@ -232,6 +386,14 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "waking a task that is on a CPU no longer checks preemption",
         apply: |r| r.ttwu_runnable_checks_running = false,
+    },
+    Change {
+        id: "recent-used-allowed",
+        commit: None,
+        since: Release::new(6, 5, 0),
+        stable: &[],
+        what: "recent_used_cpu is tested for the CPU it names",
+        apply: |r| r.select.recent_used_cpu = RecentUsedCpu::Prev,
     },
     Change {
         id: "ni-random",

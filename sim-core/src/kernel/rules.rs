@@ -1,6 +1,10 @@
 //! What one kernel does: one field per behaviour that ever changed between v4.19 and v6.5.
 
 use super::features::Features;
+pub use super::select::rules::{
+    IdleSearch, IdlestGroup, IdlestNuma, KthreadStacking, RecentUsedCpu, ScanBudget, ScanCostAverage,
+    SchedIdleCpu, SelectRules,
+};
 use serde::Serialize;
 
 /// Whether `sched_nr_latency` follows the tunables.
@@ -125,6 +129,9 @@ pub struct Rules {
     pub scale_load_floor: bool,
     /// The preemption model can be chosen at boot.
     pub preempt_dynamic: bool,
+    /// Placement.
+    #[serde(flatten)]
+    pub select: SelectRules,
     /// Load tracking.
     pub pelt: PeltRules,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
@@ -151,6 +158,7 @@ impl Rules {
             pipe_wake: PipeWake::All,
             scale_load_floor: false,
             preempt_dynamic: false,
+            select: SelectRules::v4_19(),
             pelt: PeltRules::v4_19(),
             applied: Vec::new(),
         }

@@ -57,6 +57,8 @@ pub struct CfsRq {
     pub nr_running: u32,
     /// Tasks queued in the whole subtree.
     pub h_nr_running: u32,
+    /// Tasks among `h_nr_running` that are SCHED_IDLE or below a `cpu.idle` group of the subtree.
+    pub idle_h_nr_running: u32,
     /// Idle entities among `nr_running`.
     pub idle_nr_running: u32,
     /// Monotonic floor of vruntimes.
@@ -88,6 +90,7 @@ impl CfsRq {
             load: LoadWeight::of_load(0),
             nr_running: 0,
             h_nr_running: 0,
+            idle_h_nr_running: 0,
             idle_nr_running: 0,
             min_vruntime: 0,
             tree: Timeline::default(),
