@@ -5,8 +5,9 @@
 
 use super::features::Feature as F;
 use super::rules::{
-    ActiveAfterFailures, Balancer, BuddyClear, IdleEntities, IdleSleeperThreshold, LoadLimit, NewidleGate,
-    NohzNext, NrLatency, NumaTolerance, PipeWake, Rules, TtwuQueueRule, TunablesIn,
+    ActiveAfterFailures, Balancer, BuddyClear, IdleEntities, IdleSearch, IdleSleeperThreshold, IdlestGroup,
+    IdlestNuma, KthreadStacking, LoadLimit, NewidleGate, NohzNext, NrLatency, NumaTolerance, PipeWake,
+    RecentUsedCpu, Rules, ScanBudget, ScanCostAverage, SchedIdleCpu, TtwuQueueRule, TunablesIn,
 };
 use super::version::Release;
 
@@ -46,6 +47,23 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.balance.newidle_doubles_interval = false,
     },
     Change {
+        id: "sched-idle-cpus",
+        commit: Some("3c29e651e16d"),
+        since: Release::new(5, 4, 0),
+        stable: &[],
+        what: "placement takes a CPU that runs only SCHED_IDLE tasks for an idle one, in searches as the last choice",
+        apply: |r| r.select.sched_idle_cpu = SchedIdleCpu::Fallback,
+    },
+    Change {
+        id: "scan-counts-allowed",
+        commit: None,
+        since: Release::new(5, 4, 0),
+        stable: &[],
+        what: "CPUs a task may not use no longer take from the budget of a search (release between 4.20 and \
+               5.4 not known)",
+        apply: |r| r.select.scan_counts_disallowed = false,
+    },
+    Change {
         id: "scale-load-floor",
         commit: None,
         since: Release::new(5, 5, 0),
@@ -81,6 +99,28 @@ pub const CHANGES: &[Change] = &[
         },
     },
     Change {
+        id: "cpu-load-with-blocked",
+        commit: None,
+        since: Release::new(5, 5, 0),
+        stable: &[],
+        what: "the load of a CPU, for placement and balancing, contains its sleeping tasks",
+        apply: |r| r.pelt.cpu_load_with_blocked = true,
+    },
+    Change {
+        id: "idlest-group-type",
+        commit: Some("57abff067a"),
+        since: Release::new(5, 5, 0),
+        stable: &[],
+        what: "fork and exec placement compares groups by type and idle CPUs; with two bugs: groups count \
+               as having no \
+               CPUs, and loads of busy groups are not computed",
+        apply: |r| {
+            r.select.idlest_group = IdlestGroup::GroupType;
+            r.select.idlest_weight_missing = true;
+            r.select.idlest_load_missing = true;
+        },
+    },
+    Change {
         id: "pipe-exclusive-wake",
         commit: None,
         since: Release::new(5, 6, 0),
@@ -111,6 +151,30 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "a CPU that runs only SCHED_IDLE tasks balances as often as an idle one",
         apply: |r| r.balance.sched_idle_not_busy = true,
+    },
+    Change {
+        id: "idlest-weight",
+        commit: None,
+        since: Release::new(5, 6, 0),
+        stable: &[],
+        what: "fork and exec placement knows the number of CPUs of a group",
+        apply: |r| r.select.idlest_weight_missing = false,
+    },
+    Change {
+        id: "sched-idle-at-once",
+        commit: None,
+        since: Release::new(5, 6, 0),
+        stable: &[],
+        what: "searches take a CPU that runs only SCHED_IDLE tasks at once",
+        apply: |r| r.select.sched_idle_cpu = SchedIdleCpu::Idle,
+    },
+    Change {
+        id: "kthread-stacking",
+        commit: None,
+        since: Release::new(5, 6, 0),
+        stable: &[],
+        what: "a task woken by a per-CPU kernel thread of its previous CPU stays there",
+        apply: |r| r.select.kthread_stacking = KthreadStacking::Always,
     },
     Change {
         id: "runnable-in-groups",
@@ -145,6 +209,22 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.balance.load_at_least_one = true,
     },
     Change {
+        id: "idlest-load",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "fork and exec placement compares the loads of busy groups",
+        apply: |r| r.select.idlest_load_missing = false,
+    },
+    Change {
+        id: "scan-cost-divide",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "avg_scan_cost rounds towards zero",
+        apply: |r| r.select.scan_cost_average = ScanCostAverage::Divide,
+    },
+    Change {
         id: "ttwu-queue-switching-out",
         commit: None,
         since: Release::new(5, 8, 0),
@@ -159,6 +239,14 @@ pub const CHANGES: &[Change] = &[
         stable: &[Release::new(5, 4, 0)],
         what: "kicks of tickless idle CPUs for balancing are at least a jiffy apart",
         apply: |r| r.balance.nohz_next = NohzNext::NextJiffy,
+    },
+    Change {
+        id: "idlest-util-tie",
+        commit: Some("3edecfef0285"),
+        since: Release::new(5, 9, 0),
+        stable: &[],
+        what: "among groups with equally many idle CPUs a new task goes to the least utilised",
+        apply: |r| r.select.idlest_util_tie = true,
     },
     Change {
         id: "no-rt-runtime-share",
@@ -201,12 +289,36 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.balance.busy_interval_less_one = true,
     },
     Change {
+        id: "smt-search-in-llc",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "hardware threads outside the last-level cache domain (isolated ones) are not searched",
+        apply: |r| r.select.smt_search_in_llc = true,
+    },
+    Change {
         id: "numa-quarter",
         commit: None,
         since: Release::new(5, 11, 0),
         stable: &[],
         what: "small imbalances between nodes stay while the busiest has fewer tasks than a quarter of its CPUs",
         apply: |r| r.balance.numa_tolerance = NumaTolerance::Quarter,
+    },
+    Change {
+        id: "affine-prev-idle",
+        commit: None,
+        since: Release::new(5, 11, 0),
+        stable: &[],
+        what: "wake_affine answers the previous CPU if it is idle",
+        apply: |r| r.select.wake_affine_prev_idle = true,
+    },
+    Change {
+        id: "idlest-numa-quarter",
+        commit: None,
+        since: Release::new(5, 11, 0),
+        stable: &[],
+        what: "new tasks stay on a node with fewer tasks than a quarter of the domain's CPUs",
+        apply: |r| r.select.idlest_numa = IdlestNuma::QuarterBusy,
     },
     Change {
         id: "no-sis-avg-cpu",
@@ -261,6 +373,15 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "queues without fair tasks are never the busiest",
         apply: |r| r.balance.skip_queues_without_fair = true,
+    },
+    Change {
+        id: "combined-search",
+        commit: None,
+        since: Release::new(5, 12, 0),
+        stable: &[],
+        what: "idle core and idle CPU are searched in one walk; a thread of the previous CPU's core comes \
+               first (5.12 as 5.12.9)",
+        apply: |r| r.select.idle_search = IdleSearch::Combined,
     },
     Change {
         id: "debugfs-tunables",
@@ -334,6 +455,14 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.buddy_clear = BuddyClear::OnSetNext,
     },
     Change {
+        id: "wake-avg-idle",
+        commit: Some("94aafc3ee31d"),
+        since: Release::new(5, 14, 0),
+        stable: &[],
+        what: "SIS_PROP budgets by the idle time before the last wake-up, halved every jiffy",
+        apply: |r| r.select.scan_budget = ScanBudget::WakeAvgIdle,
+    },
+    Change {
         id: "cpu-idle-groups",
         commit: None,
         since: Release::new(5, 15, 0),
@@ -348,6 +477,22 @@ pub const CHANGES: &[Change] = &[
         stable: &[Release::new(5, 10, 223)],
         what: "a fully busy group above the domain's average load is balanced",
         apply: |r| r.balance.local_above_average_balanced = true,
+    },
+    Change {
+        id: "recent-used-prev",
+        commit: Some("89aafd67f28c"),
+        since: Release::new(5, 15, 0),
+        stable: &[],
+        what: "recent_used_cpu is always the previous CPU; its affinity test looks at the wrong CPU",
+        apply: |r| r.select.recent_used_cpu = RecentUsedCpu::PrevTestsPrev,
+    },
+    Change {
+        id: "scan-after-target",
+        commit: Some("56498cfb045d"),
+        since: Release::new(5, 15, 0),
+        stable: &[],
+        what: "searches for an idle CPU begin after the target",
+        apply: |r| r.select.scan_after_target = true,
     },
     Change {
         id: "idle-min-granularity",
@@ -386,12 +531,28 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.balance.nohz_needs_update = true,
     },
     Change {
+        id: "kthread-stacking-in-task",
+        commit: None,
+        since: Release::new(5, 16, 0),
+        stable: &[Release::new(5, 10, 223)],
+        what: "per-CPU kernel threads do not keep a task that an interrupt wakes (5.10: as read in 5.10.223)",
+        apply: |r| r.select.kthread_stacking = KthreadStacking::InTask,
+    },
+    Change {
         id: "imb-numa-nr",
         commit: None,
         since: Release::new(5, 18, 0),
         stable: &[],
         what: "small imbalances between nodes stay while this node would have at most imb_numa_nr tasks",
         apply: |r| r.balance.numa_tolerance = NumaTolerance::ImbNumaNr,
+    },
+    Change {
+        id: "idlest-imb-numa-nr",
+        commit: None,
+        since: Release::new(5, 18, 0),
+        stable: &[],
+        what: "new tasks stay on a node within imb_numa_nr",
+        apply: |r| r.select.idlest_numa = IdlestNuma::ImbNumaNr,
     },
     Change {
         id: "sis-util",
@@ -458,6 +619,14 @@ pub const CHANGES: &[Change] = &[
             r.balance.util_or_runnable = true;
             r.balance.idle_core_balances_first = true;
         },
+    },
+    Change {
+        id: "recent-used-allowed",
+        commit: None,
+        since: Release::new(6, 5, 0),
+        stable: &[],
+        what: "recent_used_cpu is tested for the CPU it names",
+        apply: |r| r.select.recent_used_cpu = RecentUsedCpu::Prev,
     },
     Change {
         id: "ni-random",

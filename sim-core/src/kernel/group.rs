@@ -2,6 +2,7 @@
 
 use super::fair::{Dequeue, Enqueue};
 use super::hooks::Hooks;
+use super::pelt::SchedAvg;
 use super::rules::IdleEntities;
 use super::runqueue::CfsRq;
 use super::task::TaskState;
@@ -76,6 +77,7 @@ impl<H: Hooks> Kernel<H> {
                 my_q: Some(my_q),
                 task: None,
                 idle,
+                avg: SchedAvg::default(),
             });
             self.cfs_rqs.push(CfsRq::new(CpuId::new(i), group, Some(se)));
             tg.cfs_rq.push(my_q);
@@ -137,10 +139,26 @@ impl<H: Hooks> Kernel<H> {
                 let count = &mut self.cfs_rqs[e.cfs_rq.index()].idle_nr_running;
                 *count = if idle { *count + 1 } else { *count - 1 };
             }
+            self.count_idle_tasks(self.groups[group.index()].se[i], idle);
         }
         let shares = if idle { IDLE_SHARES } else { weight::NICE_0_LOAD };
         self.change_shares(group, shares, now, o);
         Ok(())
+    }
+
+    /// Counts the tasks below a group that has become idle, or is no longer, as such in the queues above it, up to the
+    /// first that lies below an idle group anyway.
+    fn count_idle_tasks(&mut self, se: EntityId, idle: bool) {
+        let Some(my_q) = self.entities[se.index()].my_q else { return };
+        let own = &self.cfs_rqs[my_q.index()];
+        let others = own.h_nr_running - own.idle_h_nr_running;
+        let mut level = Some(se);
+        while let Some(se) = level {
+            let e = &self.entities[se.index()];
+            let count = &mut self.cfs_rqs[e.cfs_rq.index()].idle_h_nr_running;
+            *count = if idle { *count + others } else { *count - others };
+            level = e.parent.filter(|p| !self.entities[p.index()].idle);
+        }
     }
 
     fn change_shares<O: Observer>(&mut self, group: GroupId, shares: u64, now: Instant, o: &mut O) {

@@ -2,6 +2,7 @@
 
 use super::fair::Enqueue;
 use super::hooks::Hooks;
+use super::pelt::SchedAvg;
 use super::task::{SchedTask, TaskState};
 use super::weight::LoadWeight;
 use super::{Kernel, Policy, entity::SchedEntity};
@@ -54,6 +55,7 @@ impl<H: Hooks> Kernel<H> {
             my_q: None,
             task: Some(id),
             idle: params.policy == Policy::Idle,
+            avg: SchedAvg::default(),
         });
         self.tasks.push(SchedTask {
             state,

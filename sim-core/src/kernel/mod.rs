@@ -14,6 +14,7 @@ mod group;
 pub mod hooks;
 mod lifecycle;
 pub mod patches;
+pub mod pelt;
 mod policy;
 pub mod rules;
 pub mod runqueue;

@@ -4,6 +4,10 @@ pub use super::balance::rules::{
     ActiveAfterFailures, BalanceRules, Balancer, LoadLimit, NewidleGate, NohzNext, NumaTolerance,
 };
 use super::features::Features;
+pub use super::select::rules::{
+    IdleSearch, IdlestGroup, IdlestNuma, KthreadStacking, RecentUsedCpu, ScanBudget, ScanCostAverage,
+    SchedIdleCpu, SelectRules,
+};
 use serde::Serialize;
 
 /// Whether `sched_nr_latency` follows the tunables.
@@ -82,6 +86,19 @@ pub enum PipeWake {
     Exclusive,
 }
 
+/// Load tracking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PeltRules {
+    /// The load of a CPU, as placement and balancing see it, contains its sleeping tasks.
+    pub cpu_load_with_blocked: bool,
+}
+
+impl PeltRules {
+    const fn v4_19() -> PeltRules {
+        PeltRules { cpu_load_with_blocked: false }
+    }
+}
+
 /// The behaviours of one kernel. Built from the chronological list in [`super::changes`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rules {
@@ -118,6 +135,11 @@ pub struct Rules {
     /// Load balancing.
     #[serde(flatten)]
     pub balance: BalanceRules,
+    /// Placement.
+    #[serde(flatten)]
+    pub select: SelectRules,
+    /// Load tracking.
+    pub pelt: PeltRules,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
     #[serde(skip)]
     pub applied: Vec<&'static str>,
@@ -143,6 +165,8 @@ impl Rules {
             scale_load_floor: false,
             preempt_dynamic: false,
             balance: BalanceRules::v4_19(),
+            select: SelectRules::v4_19(),
+            pelt: PeltRules::v4_19(),
             applied: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::balance::RqBalance;
 use super::entity::before;
+use super::pelt::{CfsRqPelt, RqPelt, SchedAvg};
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::time::Instant;
@@ -56,6 +57,8 @@ pub struct CfsRq {
     pub nr_running: u32,
     /// Tasks queued in the whole subtree.
     pub h_nr_running: u32,
+    /// Tasks among `h_nr_running` that are SCHED_IDLE or below a `cpu.idle` group of the subtree.
+    pub idle_h_nr_running: u32,
     /// Idle entities among `nr_running`.
     pub idle_nr_running: u32,
     /// Monotonic floor of vruntimes.
@@ -72,6 +75,10 @@ pub struct CfsRq {
     pub skip: Option<EntityId>,
     /// The group entity that owns this queue; none for a root queue.
     pub owner: Option<EntityId>,
+    /// Load tracking; all zero on a machine with one CPU.
+    pub avg: SchedAvg,
+    /// Load tracking beside the averages.
+    pub pelt: CfsRqPelt,
 }
 
 impl CfsRq {
@@ -83,6 +90,7 @@ impl CfsRq {
             load: LoadWeight::of_load(0),
             nr_running: 0,
             h_nr_running: 0,
+            idle_h_nr_running: 0,
             idle_nr_running: 0,
             min_vruntime: 0,
             tree: Timeline::default(),
@@ -91,6 +99,8 @@ impl CfsRq {
             last: None,
             skip: None,
             owner,
+            avg: SchedAvg::default(),
+            pelt: CfsRqPelt::default(),
         }
     }
 }
@@ -142,6 +152,8 @@ pub struct Rq {
     pub ticks: u64,
     /// Balancing.
     pub balance: RqBalance,
+    /// Load tracking of the CPU.
+    pub pelt: RqPelt,
 }
 
 impl Rq {
@@ -160,6 +172,7 @@ impl Rq {
             hrtick: None,
             ticks: 0,
             balance: RqBalance::new(),
+            pelt: RqPelt::default(),
         }
     }
 

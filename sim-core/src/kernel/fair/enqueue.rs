@@ -128,9 +128,11 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) {
         let mut flags = flags;
+        let mut idle = false;
         let mut level = Some(self.tasks[task.index()].se);
         while let Some(se) = level {
             let (q, parent) = (self.entities[se.index()].cfs_rq, self.entities[se.index()].parent);
+            idle |= self.entities[se.index()].idle;
             if !self.entities[se.index()].on_rq {
                 self.enqueue_entity(q, se, flags, now, o);
                 flags = Enqueue { wakeup: true, migrated: false };
@@ -138,6 +140,7 @@ impl<H: Hooks> Kernel<H> {
                 self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running += 1;
+            self.cfs_rqs[q.index()].idle_h_nr_running += u32::from(idle);
             level = parent;
         }
         self.hrtick_update(self.tasks[task.index()].cpu, now, o);
@@ -155,9 +158,11 @@ impl<H: Hooks> Kernel<H> {
     ) {
         let mut sleeps = why == Dequeue::Sleep;
         let mut emptied = true;
+        let mut idle = false;
         let mut level = Some(self.tasks[task.index()].se);
         while let Some(se) = level {
             let (q, parent) = (self.entities[se.index()].cfs_rq, self.entities[se.index()].parent);
+            idle |= self.entities[se.index()].idle;
             if emptied {
                 self.dequeue_entity(q, se, why, sleeps, now, o);
                 sleeps = true;
@@ -172,6 +177,7 @@ impl<H: Hooks> Kernel<H> {
                 self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running -= 1;
+            self.cfs_rqs[q.index()].idle_h_nr_running -= u32::from(idle);
             level = parent;
         }
         self.hrtick_update(self.tasks[task.index()].cpu, now, o);
