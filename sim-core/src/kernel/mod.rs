@@ -19,6 +19,7 @@ mod policy;
 pub mod rules;
 pub mod runqueue;
 mod select;
+pub mod stop;
 pub mod task;
 pub mod tunables;
 pub mod version;
@@ -128,6 +129,8 @@ pub struct Kernel<H = NoHooks> {
     newly_resched: Vec<CpuId>,
     /// CPUs whose hrtick was armed since the last [`Kernel::take_hrtick`].
     newly_hrtick: Vec<CpuId>,
+    /// CPUs whose stopper thread is wanted since the last [`Kernel::take_stop_request`].
+    stop_requests: Vec<CpuId>,
 }
 
 impl<H: Hooks> Kernel<H> {
@@ -147,6 +150,7 @@ impl<H: Hooks> Kernel<H> {
             llc_shared: vec![LlcShared { nr_busy_cpus: config.cpus, ..LlcShared::default() }],
             newly_resched: Vec::with_capacity(cpus),
             newly_hrtick: Vec::with_capacity(cpus),
+            stop_requests: Vec::new(),
             hooks,
             config,
         }
@@ -213,8 +217,12 @@ impl<H: Hooks> Kernel<H> {
     pub fn charge_running<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         if let Some(curr) = self.rqs[cpu.index()].curr {
             self.update_rq_clock(cpu, now);
-            let q = self.entities[self.tasks[curr.index()].se.index()].cfs_rq;
-            self.update_curr(q, now, o);
+            if self.is_fair(curr) {
+                let q = self.entities[self.tasks[curr.index()].se.index()].cfs_rq;
+                self.update_curr(q, now, o);
+            } else {
+                self.update_curr_stop(curr, now, o);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::balance::RqBalance;
 use super::entity::before;
 use super::pelt::{CfsRqPelt, RqPelt, SchedAvg};
+use super::stop::StopWork;
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::time::Instant;
@@ -148,6 +149,10 @@ pub struct Rq {
     pub cfs: CfsRqId,
     /// When the high-resolution tick is due, while it is armed.
     pub hrtick: Option<Instant>,
+    /// The CPU's stopper thread, once it has been needed.
+    pub stopper: Option<TaskId>,
+    /// What the stopper thread is asked to do, oldest first.
+    pub stop_work: Vec<StopWork>,
     /// Ticks seen while busy, for the interim periodic even-out.
     pub ticks: u64,
     /// Balancing.
@@ -170,6 +175,8 @@ impl Rq {
             wake_list: Vec::new(),
             cfs,
             hrtick: None,
+            stopper: None,
+            stop_work: Vec::new(),
             ticks: 0,
             balance: RqBalance::new(),
             pelt: RqPelt::default(),

@@ -1,6 +1,7 @@
 //! The kernel's view of a task.
 
 use super::Policy;
+use super::runqueue::SchedClass;
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, EntityId, GroupId};
 
@@ -24,6 +25,8 @@ pub enum TaskState {
 pub struct SchedTask {
     /// State.
     pub state: TaskState,
+    /// Class: fair, but for stopper threads.
+    pub class: SchedClass,
     /// Policy.
     pub policy: Policy,
     /// nice −20 … 19.
@@ -46,6 +49,4 @@ pub struct SchedTask {
     pub nvcsw: u64,
     /// Involuntary switches (`nivcsw`).
     pub nivcsw: u64,
-    /// Its CPU was taken from its mask while it ran; it moves at the next switch.
-    pub migrate_pending: bool,
 }

@@ -145,30 +145,45 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) {
         match self.rqs[cpu.index()].curr {
-            Some(curr) => self.check_preempt_wakeup(cpu, curr, wakee, fork, now, o),
-            None => {
-                if O::DECISIONS {
-                    let rule = PreemptRule::CurrIdleTask;
-                    let d = WakeupPreempt {
-                        cpu,
-                        curr: None,
-                        wakee,
-                        lead: 0,
-                        granularity: 0,
-                        weight: self.task_entity(wakee).load.weight,
-                        curr_ran: Nanos::ZERO,
-                        rule,
-                        preempt: true,
-                    };
-                    o.decision(now, &Decision::WakeupPreempt(d));
-                }
-                self.resched_curr(cpu, now, o);
+            Some(curr) if self.tasks[wakee.index()].class == self.tasks[curr.index()].class => {
+                self.check_preempt_wakeup(cpu, curr, wakee, fork, now, o);
             }
+            curr => self.check_preempt_class(cpu, curr, wakee, now, o),
         }
         // The next __schedule keeps this clock if a queued current is to be rescheduled.
         let rq = &mut self.rqs[cpu.index()];
         if rq.need_resched && rq.curr.is_some_and(|c| self.entities[self.tasks[c.index()].se.index()].on_rq) {
             rq.skip_clock_update = true;
+        }
+    }
+
+    /// A task of a higher class preempts; any task preempts the idle task.
+    fn check_preempt_class<O: Observer>(
+        &mut self,
+        cpu: CpuId,
+        curr: Option<TaskId>,
+        wakee: TaskId,
+        now: Instant,
+        o: &mut O,
+    ) {
+        let class = |t: TaskId| self.tasks[t.index()].class;
+        let preempt = curr.is_none_or(|c| class(wakee) < class(c));
+        if O::DECISIONS {
+            let d = WakeupPreempt {
+                cpu,
+                curr,
+                wakee,
+                lead: 0,
+                granularity: 0,
+                weight: self.task_entity(wakee).load.weight,
+                curr_ran: Nanos(curr.map_or(0, |c| self.task_entity(c).ran())),
+                rule: if curr.is_none() { PreemptRule::CurrIdleTask } else { PreemptRule::Class },
+                preempt,
+            };
+            o.decision(now, &Decision::WakeupPreempt(d));
+        }
+        if preempt {
+            self.resched_curr(cpu, now, o);
         }
     }
 }

@@ -38,6 +38,8 @@ pub struct Place {
 pub enum PreemptRule {
     /// The CPU ran its idle task.
     CurrIdleTask,
+    /// One of them is a stopper thread: the higher class runs.
+    Class,
     /// The wakee is the running task.
     WakeeIsCurr,
     /// Current is to be rescheduled already.

@@ -104,6 +104,13 @@ pub enum Event {
         /// Its vruntime after the charge.
         vruntime: u64,
     },
+    /// Run time was charged to a stopper thread.
+    StopRuntime {
+        /// The task.
+        task: TaskId,
+        /// How much.
+        runtime: Nanos,
+    },
     /// A tick asked for a reschedule of the running task.
     TickPreempt {
         /// The CPU.
