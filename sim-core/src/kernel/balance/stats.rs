@@ -32,8 +32,10 @@ pub(super) struct Env<'a> {
 /// Statistics of one group (`struct sg_lb_stats`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GroupStats {
-    /// Load of its CPUs.
+    /// Load of its CPUs, biased by the past in 4.19.
     pub(super) load: u64,
+    /// Load of its CPUs as it is.
+    pub(super) plain_load: u64,
     /// Utilisation of its CPUs.
     pub(super) util: u64,
     /// Runnable signal of its CPUs.
@@ -67,6 +69,7 @@ impl GroupStats {
     pub(super) const fn empty(capacity: u64, weight: u32, cores: u32) -> GroupStats {
         GroupStats {
             load: 0,
+            plain_load: 0,
             util: 0,
             runnable: 0,
             capacity,
