@@ -5,7 +5,8 @@
 
 use super::features::Feature as F;
 use super::rules::{
-    BuddyClear, IdleEntities, IdleSleeperThreshold, NrLatency, PipeWake, Rules, TtwuQueueRule, TunablesIn,
+    BuddyClear, ClusterLevel, IdleEntities, IdleSleeperThreshold, NrLatency, NumaDistances, PipeWake, Rules,
+    TtwuQueueRule, TunablesIn,
 };
 use super::version::Release;
 
@@ -26,8 +27,17 @@ pub struct Change {
     pub apply: fn(&mut Rules),
 }
 
-/// All changes from 4.19 to 6.5 that this model knows, oldest first. Sources: core.md §2.6, §14.1, §14.2.
+/// All changes from 4.19 to 6.5 that this model knows, oldest first. Sources: core.md §2.6, §14.1, §14.2; smp.md §1,
+/// §4.4.8, §4.7.
 pub const CHANGES: &[Change] = &[
+    Change {
+        id: "asym-clears-prefer-sibling",
+        commit: None,
+        since: Release::new(5, 0, 0),
+        stable: &[],
+        what: "a domain of CPUs of different capacity takes SD_PREFER_SIBLING from its child",
+        apply: |r| r.asym_clears_prefer_sibling = true,
+    },
     Change {
         id: "no-lb-bias",
         commit: None,
@@ -69,6 +79,22 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.pipe_wake = PipeWake::Exclusive,
     },
     Change {
+        id: "no-asym-balance-wake",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "domains of CPUs of different capacity no longer have SD_BALANCE_WAKE",
+        apply: |r| r.asym_balance_wake = false,
+    },
+    Change {
+        id: "no-sd-load-balance",
+        commit: None,
+        since: Release::new(5, 8, 0),
+        stable: &[],
+        what: "SD_LOAD_BALANCE is gone: every domain is balanced",
+        apply: |r| r.sd_load_balance = false,
+    },
+    Change {
         id: "ttwu-queue-switching-out",
         commit: None,
         since: Release::new(5, 8, 0),
@@ -83,6 +109,30 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "RT_RUNTIME_SHARE is off by default",
         apply: |r| r.features.define(F::RtRuntimeShare, false),
+    },
+    Change {
+        id: "sd-busy-factor-16",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "busy_factor of domains is 16 instead of 32",
+        apply: |r| r.busy_factor = 16,
+    },
+    Change {
+        id: "sd-imbalance-pct-117",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "imbalance_pct of domains that share no cache is 117 instead of 125",
+        apply: |r| r.imbalance_pct = 117,
+    },
+    Change {
+        id: "numa-distances-all",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "all node distances make NUMA domains, not only those from the first node",
+        apply: |r| r.numa_distances = NumaDistances::All,
     },
     Change {
         id: "no-sis-avg-cpu",
@@ -148,6 +198,14 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.features.define(F::BaseSlice, true),
     },
     Change {
+        id: "numa-groups-within-span",
+        commit: None,
+        since: Release::new(5, 13, 0),
+        stable: &[],
+        what: "groups of NUMA domains hold no CPUs beyond the domain (not read in source)",
+        apply: |r| r.numa_groups_within_span = true,
+    },
+    Change {
         id: "buddy-clear-on-set-next",
         commit: None,
         since: Release::new(5, 14, 0),
@@ -178,6 +236,22 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "waking idle entities get credit by sched_min_granularity instead of sched_latency",
         apply: |r| r.idle_sleeper_threshold = IdleSleeperThreshold::MinGranularity,
+    },
+    Change {
+        id: "cluster-level",
+        commit: None,
+        since: Release::new(5, 16, 0),
+        stable: &[],
+        what: "clusters (shared second-level caches) are a level of domains, but not on x86 with different kinds of cores",
+        apply: |r| r.cluster_level = ClusterLevel::NotHybrid,
+    },
+    Change {
+        id: "imb-numa-nr",
+        commit: None,
+        since: Release::new(5, 18, 0),
+        stable: &[],
+        what: "imb_numa_nr: how many tasks nodes may differ by depends on their caches",
+        apply: |r| r.imb_numa_nr = true,
     },
     Change {
         id: "sis-util",
@@ -224,6 +298,14 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "waking a task that is on a CPU no longer checks preemption",
         apply: |r| r.ttwu_runnable_checks_running = false,
+    },
+    Change {
+        id: "cluster-level-hybrid",
+        commit: None,
+        since: Release::new(6, 5, 0),
+        stable: &[],
+        what: "clusters are a level on x86 with different kinds of cores too (read in 6.6; not in 6.1)",
+        apply: |r| r.cluster_level = ClusterLevel::All,
     },
     Change {
         id: "ni-random",

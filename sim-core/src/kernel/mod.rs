@@ -7,6 +7,7 @@
 mod balance;
 pub mod changes;
 mod core;
+pub mod domains;
 pub mod entity;
 mod fair;
 pub mod features;
