@@ -70,11 +70,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                     self.schedule(cpu, Schedule::Preempt);
                     return Ok(true);
                 }
-                return Ok(false);
+                return Ok(self.make_way_for_stopper(cpu));
             }
             Attempt::Then(more, op) => {
                 self.enter(task, more, Then::Attempt(op));
-                return Ok(false);
+                return Ok(self.make_way_for_stopper(cpu));
             }
             Attempt::Block(then) => {
                 let t = &mut self.tasks[task.index()];
@@ -139,6 +139,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::WaitChild => (Nanos::ZERO, Op::WaitChild),
             Action::WaitChildren => (Nanos::ZERO, Op::WaitChildren),
             Action::Fork(_) | Action::Vfork(_) => (c.fork, Op::Kernel(action)),
+            Action::Exec { .. } if self.cpus.len() > 1 => (Nanos::ZERO, Op::SchedExec(action)),
             Action::Exec { .. } => (c.exec, Op::Kernel(action)),
             Action::SetNice(_) | Action::SetPolicy(_) | Action::SetAffinity(_) | Action::MoveToGroup(_) => {
                 (c.sched_setattr, Op::Kernel(action))
@@ -233,6 +234,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             p.children -= 1;
             p.zombies += 1;
             if std::mem::take(&mut p.waits_for_child) {
+                // Synchronous, but placement does not heed that from a waker that exits.
                 self.wake(parent, cpu, Some(task));
             }
         }

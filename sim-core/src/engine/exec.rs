@@ -51,6 +51,10 @@ pub(super) enum Op {
     VforkWait(TaskId),
     WaitChild,
     WaitChildren,
+    /// A stopper thread does what it was asked to.
+    Stopper,
+    /// `execve` begins: the scheduler may move the task first.
+    SchedExec(Action),
     Kernel(Action),
     Exit,
 }
@@ -103,4 +107,6 @@ pub struct TaskInfo {
     pub start: Instant,
     /// When it ended.
     pub end: Option<Instant>,
+    /// A thread of the kernel itself, not of the scenario.
+    pub kthread: bool,
 }

@@ -10,6 +10,7 @@ mod objects;
 mod pipe;
 mod queue;
 mod sleep;
+mod stopper;
 mod timeline;
 mod waits;
 
@@ -121,7 +122,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         start: Instant,
     ) {
         self.alive += 1;
-        self.infos.push(TaskInfo { name, path, parent, start, end: None });
+        self.infos.push(TaskInfo { name, path, parent, start, end: None, kthread: false });
         let timer_slack = parent.map_or(self.cost().timer_slack, |p| self.tasks[p.index()].timer_slack);
         self.tasks.push(Exec {
             program,

@@ -108,6 +108,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
             Op::WaitChild => self.wait_child(task, false),
             Op::WaitChildren => self.wait_child(task, true),
+            Op::Stopper => self.stopper_done(cpu),
+            Op::SchedExec(action) => self.sched_exec(task, action),
             Op::Kernel(action) => return self.kernel_call(cpu, task, action),
             Op::Exit => self.exit(cpu, task),
         })

@@ -5,8 +5,9 @@
 
 use super::features::Feature as F;
 use super::rules::{
-    BuddyClear, IdleEntities, IdleSearch, IdleSleeperThreshold, IdlestGroup, IdlestNuma, KthreadStacking,
-    NrLatency, PipeWake, RecentUsedCpu, Rules, ScanBudget, ScanCostAverage, SchedIdleCpu, TtwuQueueRule,
+    ActiveAfterFailures, Balancer, BuddyClear, ClusterLevel, IdleEntities, IdleSearch, IdleSleeperThreshold,
+    IdlestGroup, IdlestNuma, KthreadStacking, LoadLimit, NewidleGate, NohzNext, NrLatency, NumaDistances,
+    NumaTolerance, PipeWake, RecentUsedCpu, Rules, ScanBudget, ScanCostAverage, SchedIdleCpu, TtwuQueueRule,
     TunablesIn,
 };
 use super::version::Release;
@@ -28,8 +29,17 @@ pub struct Change {
     pub apply: fn(&mut Rules),
 }
 
-/// All changes from 4.19 to 6.5 that this model knows, oldest first. Sources: core.md §2.6, §14.1, §14.2.
+/// All changes from 4.19 to 6.5 that this model knows, oldest first. Sources: core.md §2.6, §14.1, §14.2; smp.md §1, §2, §3,
+/// §4.4.8, §4.7; patches.md §0.1.
 pub const CHANGES: &[Change] = &[
+    Change {
+        id: "asym-clears-prefer-sibling",
+        commit: None,
+        since: Release::new(5, 0, 0),
+        stable: &[],
+        what: "a domain of CPUs of different capacity takes SD_PREFER_SIBLING from its child",
+        apply: |r| r.asym_clears_prefer_sibling = true,
+    },
     Change {
         id: "no-lb-bias",
         commit: None,
@@ -37,6 +47,14 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "LB_BIAS is gone",
         apply: |r| r.features.remove(F::LbBias),
+    },
+    Change {
+        id: "newidle-no-double",
+        commit: None,
+        since: Release::new(5, 4, 0),
+        stable: &[],
+        what: "a newly-idle pass that met only pinned tasks no longer doubles the balance interval",
+        apply: |r| r.balance.newidle_doubles_interval = false,
     },
     Change {
         id: "sched-idle-cpus",
@@ -80,6 +98,17 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.features.define(F::UtilEstFastup, true),
     },
     Change {
+        id: "group-types",
+        commit: Some("0b0695f2b34a"),
+        since: Release::new(5, 5, 0),
+        stable: &[],
+        what: "load balancing compares types of groups instead of average loads, and counts blocked load",
+        apply: |r| {
+            r.balance.balancer = Balancer::GroupTypes;
+            r.balance.load_limit = LoadLimit::HalfUntilFailed;
+        },
+    },
+    Change {
         id: "cpu-load-with-blocked",
         commit: None,
         since: Release::new(5, 5, 0),
@@ -110,6 +139,30 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.pipe_wake = PipeWake::Exclusive,
     },
     Change {
+        id: "spare-tie-by-tasks",
+        commit: None,
+        since: Release::new(5, 6, 0),
+        stable: &[],
+        what: "of groups with equally many idle CPUs the one with more tasks is busiest",
+        apply: |r| r.balance.spare_tie_by_tasks = true,
+    },
+    Change {
+        id: "numa-pair",
+        commit: None,
+        since: Release::new(5, 6, 0),
+        stable: &[],
+        what: "two tasks on a node are left alone by other nodes with spare capacity",
+        apply: |r| r.balance.numa_tolerance = NumaTolerance::Pair,
+    },
+    Change {
+        id: "sched-idle-balances-as-idle",
+        commit: None,
+        since: Release::new(5, 6, 0),
+        stable: &[],
+        what: "a CPU that runs only SCHED_IDLE tasks balances as often as an idle one",
+        apply: |r| r.balance.sched_idle_not_busy = true,
+    },
+    Change {
         id: "idlest-weight",
         commit: None,
         since: Release::new(5, 6, 0),
@@ -134,6 +187,38 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.select.kthread_stacking = KthreadStacking::Always,
     },
     Change {
+        id: "runnable-in-groups",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "the runnable signal tells whether a group has capacity",
+        apply: |r| r.balance.runnable_in_groups = true,
+    },
+    Change {
+        id: "util-needs-two-tasks",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "utilisation is not taken from a queue with one task",
+        apply: |r| r.balance.util_needs_two_tasks = true,
+    },
+    Change {
+        id: "no-negative-imbalance",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "a fully busy group leaves a less loaded busiest group alone (before, the imbalance wrapped)",
+        apply: |r| r.balance.local_above_busiest_balanced = true,
+    },
+    Change {
+        id: "load-at-least-one",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "a task counts at least one unit of load when it is moved",
+        apply: |r| r.balance.load_at_least_one = true,
+    },
+    Change {
         id: "idlest-load",
         commit: None,
         since: Release::new(5, 7, 0),
@@ -150,12 +235,36 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.select.scan_cost_average = ScanCostAverage::Divide,
     },
     Change {
+        id: "no-asym-balance-wake",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "domains of CPUs of different capacity no longer have SD_BALANCE_WAKE",
+        apply: |r| r.asym_balance_wake = false,
+    },
+    Change {
+        id: "no-sd-load-balance",
+        commit: None,
+        since: Release::new(5, 8, 0),
+        stable: &[],
+        what: "SD_LOAD_BALANCE is gone: every domain is balanced",
+        apply: |r| r.sd_load_balance = false,
+    },
+    Change {
         id: "ttwu-queue-switching-out",
         commit: None,
         since: Release::new(5, 8, 0),
         stable: &[],
         what: "a wake-up is queued remotely if the wakee is still switching out of an otherwise idle CPU",
         apply: |r| r.ttwu_queue = TtwuQueueRule::OrSwitchingOutOfIdle,
+    },
+    Change {
+        id: "nohz-next-jiffy",
+        commit: None,
+        since: Release::new(5, 8, 0),
+        stable: &[Release::new(5, 4, 0)],
+        what: "kicks of tickless idle CPUs for balancing are at least a jiffy apart",
+        apply: |r| r.balance.nohz_next = NohzNext::NextJiffy,
     },
     Change {
         id: "idlest-util-tie",
@@ -174,12 +283,76 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.features.define(F::RtRuntimeShare, false),
     },
     Change {
+        id: "spread-by-tasks-in-llc",
+        commit: Some("16b0a7a1a0af"),
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "inside a last-level cache an idle CPU takes tasks, not utilisation, from an overloaded group",
+        apply: |r| r.balance.spread_by_tasks_in_llc = true,
+    },
+    Change {
+        id: "load-halved-by-failures",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "a task's load counts half for every failed attempt when it is compared with the imbalance",
+        apply: |r| r.balance.load_limit = LoadLimit::HalvedByFailures,
+    },
+    Change {
+        id: "never-hot-on-smt",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "a task is never cache-hot between the threads of a core",
+        apply: |r| r.balance.never_hot_on_smt = true,
+    },
+    Change {
+        id: "busy-interval-less-one",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "balance intervals of busy CPUs are a jiffy shorter",
+        apply: |r| r.balance.busy_interval_less_one = true,
+    },
+    Change {
         id: "smt-search-in-llc",
         commit: None,
         since: Release::new(5, 10, 0),
         stable: &[],
         what: "hardware threads outside the last-level cache domain (isolated ones) are not searched",
         apply: |r| r.select.smt_search_in_llc = true,
+    },
+    Change {
+        id: "sd-busy-factor-16",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "busy_factor of domains is 16 instead of 32",
+        apply: |r| r.busy_factor = 16,
+    },
+    Change {
+        id: "sd-imbalance-pct-117",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "imbalance_pct of domains that share no cache is 117 instead of 125",
+        apply: |r| r.imbalance_pct = 117,
+    },
+    Change {
+        id: "numa-distances-all",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "all node distances make NUMA domains, not only those from the first node",
+        apply: |r| r.numa_distances = NumaDistances::All,
+    },
+    Change {
+        id: "numa-quarter",
+        commit: None,
+        since: Release::new(5, 11, 0),
+        stable: &[],
+        what: "small imbalances between nodes stay while the busiest has fewer tasks than a quarter of its CPUs",
+        apply: |r| r.balance.numa_tolerance = NumaTolerance::Quarter,
     },
     Change {
         id: "affine-prev-idle",
@@ -223,6 +396,33 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "PREEMPT_DYNAMIC: the preemption model can be chosen at boot",
         apply: |r| r.preempt_dynamic = true,
+    },
+    Change {
+        id: "active-balance-for-tasks",
+        commit: None,
+        since: Release::new(5, 12, 0),
+        stable: &[],
+        what: "failures lead to active balance only for an imbalance in tasks, and stay counted",
+        apply: |r| {
+            r.balance.active_after_failures = ActiveAfterFailures::TaskImbalance;
+            r.balance.active_resets_failures = false;
+        },
+    },
+    Change {
+        id: "all-pinned-counts-single",
+        commit: None,
+        since: Release::new(5, 12, 0),
+        stable: &[],
+        what: "a single running task counts among the pinned ones",
+        apply: |r| r.balance.all_pinned_counts_single = true,
+    },
+    Change {
+        id: "skip-queues-without-fair",
+        commit: None,
+        since: Release::new(5, 12, 0),
+        stable: &[],
+        what: "queues without fair tasks are never the busiest",
+        apply: |r| r.balance.skip_queues_without_fair = true,
     },
     Change {
         id: "combined-search",
@@ -270,6 +470,41 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.features.define(F::BaseSlice, true),
     },
     Change {
+        id: "numa-groups-within-span",
+        commit: None,
+        since: Release::new(5, 13, 0),
+        stable: &[],
+        what: "groups of NUMA domains hold no CPUs beyond the domain (not read in source)",
+        apply: |r| r.numa_groups_within_span = true,
+    },
+    Change {
+        id: "detach-needs-two",
+        commit: None,
+        since: Release::new(5, 13, 0),
+        stable: &[],
+        what: "nothing is detached from a queue with one task",
+        apply: |r| r.balance.detach_needs_two = true,
+    },
+    Change {
+        id: "newidle-leaves-for-wakeup",
+        commit: None,
+        since: Release::new(5, 13, 0),
+        stable: &[],
+        what: "no newly-idle pass begins while a wake-up is on its way",
+        apply: |r| r.balance.newidle_leaves_for_wakeup = true,
+    },
+    Change {
+        id: "nohz-ring-order",
+        commit: None,
+        since: Release::new(5, 13, 0),
+        stable: &[],
+        what: "the CPU that balances for idle ones goes round from its own number; newly idle CPUs leave statistics to the idle loop",
+        apply: |r| {
+            r.balance.nohz_ring_order = true;
+            r.balance.nohz_newidle_deferred = true;
+        },
+    },
+    Change {
         id: "buddy-clear-on-set-next",
         commit: None,
         since: Release::new(5, 14, 0),
@@ -292,6 +527,14 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "cpu.idle groups: idleness is a property of entities at every level",
         apply: |r| r.idle_entities = IdleEntities::EveryLevel,
+    },
+    Change {
+        id: "local-above-average",
+        commit: None,
+        since: Release::new(5, 15, 0),
+        stable: &[Release::new(5, 10, 223)],
+        what: "a fully busy group above the domain's average load is balanced",
+        apply: |r| r.balance.local_above_average_balanced = true,
     },
     Change {
         id: "recent-used-prev",
@@ -326,6 +569,26 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.idle_sleeper_threshold = IdleSleeperThreshold::MinGranularity,
     },
     Change {
+        id: "newidle-cost-gate",
+        commit: None,
+        since: Release::new(5, 16, 0),
+        stable: &[],
+        what: "newly-idle passes need an average idle time above the lowest domain's cost, not above sched_migration_cost; the cost decays a second after its last change",
+        apply: |r| {
+            r.balance.newidle_gate = NewidleGate::LowestDomainCost;
+            r.balance.newidle_charges_blocked = true;
+            r.balance.cost_decays_after_change = true;
+        },
+    },
+    Change {
+        id: "nohz-needs-update",
+        commit: None,
+        since: Release::new(5, 16, 0),
+        stable: &[],
+        what: "a CPU that enters tickless idle has the time of the next pass reconsidered",
+        apply: |r| r.balance.nohz_needs_update = true,
+    },
+    Change {
         id: "kthread-stacking-in-task",
         commit: None,
         since: Release::new(5, 16, 0),
@@ -334,12 +597,36 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.select.kthread_stacking = KthreadStacking::InTask,
     },
     Change {
+        id: "cluster-level",
+        commit: None,
+        since: Release::new(5, 16, 0),
+        stable: &[],
+        what: "clusters (shared second-level caches) are a level of domains, but not on x86 with different kinds of cores",
+        apply: |r| r.cluster_level = ClusterLevel::NotHybrid,
+    },
+    Change {
+        id: "imb-numa-nr",
+        commit: None,
+        since: Release::new(5, 18, 0),
+        stable: &[],
+        what: "small imbalances between nodes stay while this node would have at most imb_numa_nr tasks",
+        apply: |r| r.balance.numa_tolerance = NumaTolerance::ImbNumaNr,
+    },
+    Change {
         id: "idlest-imb-numa-nr",
         commit: None,
         since: Release::new(5, 18, 0),
         stable: &[],
         what: "new tasks stay on a node within imb_numa_nr",
         apply: |r| r.select.idlest_numa = IdlestNuma::ImbNumaNr,
+    },
+    Change {
+        id: "imb-numa-nr",
+        commit: None,
+        since: Release::new(5, 18, 0),
+        stable: &[],
+        what: "imb_numa_nr: how many tasks nodes may differ by depends on their caches",
+        apply: |r| r.imb_numa_nr = true,
     },
     Change {
         id: "sis-util",
@@ -359,6 +646,14 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "every wake-up to a CPU without runnable tasks is queued remotely",
         apply: |r| r.ttwu_queue = TtwuQueueRule::OrTargetIdle,
+    },
+    Change {
+        id: "newidle-rechecks-work",
+        commit: None,
+        since: Release::new(6, 1, 0),
+        stable: &[],
+        what: "a newly-idle CPU that got work or a wake-up balances no further domain",
+        apply: |r| r.balance.newidle_rechecks_work = true,
     },
     Change {
         id: "slice-cap",
@@ -388,12 +683,32 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.ttwu_runnable_checks_running = false,
     },
     Change {
+        id: "smt-groups",
+        commit: None,
+        since: Release::new(6, 5, 0),
+        stable: &[],
+        what: "cores with several tasks are a group type, groups compare by cores, busy CPUs no longer pull by count, a wholly idle core balances first (read in 6.6)",
+        apply: |r| {
+            r.balance.smt_groups = true;
+            r.balance.util_or_runnable = true;
+            r.balance.idle_core_balances_first = true;
+        },
+    },
+    Change {
         id: "recent-used-allowed",
         commit: None,
         since: Release::new(6, 5, 0),
         stable: &[],
         what: "recent_used_cpu is tested for the CPU it names",
         apply: |r| r.select.recent_used_cpu = RecentUsedCpu::Prev,
+    },
+    Change {
+        id: "cluster-level-hybrid",
+        commit: None,
+        since: Release::new(6, 5, 0),
+        stable: &[],
+        what: "clusters are a level on x86 with different kinds of cores too (read in 6.6; not in 6.1)",
+        apply: |r| r.cluster_level = ClusterLevel::All,
     },
     Change {
         id: "ni-random",
@@ -411,5 +726,13 @@ pub const CHANGES: &[Change] = &[
         stable: &[Release::new(6, 1, 178), Release::new(5, 10, 262)],
         what: "RT_PUSH_IPI is off by default",
         apply: |r| r.features.define(F::RtPushIpi, false),
+    },
+    Change {
+        id: "util-halved-by-failures",
+        commit: None,
+        since: Release::new(6, 19, 0),
+        stable: &[Release::new(6, 1, 192)],
+        what: "a task's utilisation counts half for every failed attempt (read in 6.1.192; first release not known)",
+        apply: |r| r.balance.util_halved_by_failures = true,
     },
 ];

@@ -74,7 +74,7 @@ impl<H: Hooks> Kernel<H> {
 
     /// The tick of the running task; `hrtick` says that it is the high-resolution one.
     pub(super) fn tick_of_current<O: Observer>(&mut self, cpu: CpuId, hrtick: bool, now: Instant, o: &mut O) {
-        let Some(curr) = self.rqs[cpu.index()].curr else { return };
+        let Some(curr) = self.rqs[cpu.index()].curr.filter(|c| self.is_fair(*c)) else { return };
         let before = self.rqs[cpu.index()].need_resched;
         self.task_tick_fair(cpu, curr, hrtick, now, o);
         if !before && self.rqs[cpu.index()].need_resched {
@@ -92,20 +92,19 @@ impl<H: Hooks> Kernel<H> {
         if !std::mem::take(&mut rq.skip_clock_update) {
             self.update_rq_clock(cpu, now);
         }
-        let mut kind = self.switch_kind(prev, why);
+        let kind = self.switch_kind(prev, why);
         if let (Some(p), SwitchKind::Blocked | SwitchKind::Exited) = (prev, kind) {
-            self.dequeue_task_fair(p, super::fair::Dequeue::Sleep, now, o);
+            if self.is_fair(p) {
+                self.dequeue_task_fair(p, super::fair::Dequeue::Sleep, now, o);
+            } else {
+                self.update_curr_stop(p, now, o);
+            }
             self.rqs[cpu.index()].nr_running -= 1;
         }
-        let displaced = prev.filter(|p| self.tasks[p.index()].migrate_pending);
-        if let Some(p) = displaced {
-            self.tasks[p.index()].migrate_pending = false;
-            if self.tasks[p.index()].state == TaskState::Runnable {
-                self.deactivate(p, now, o);
-                kind = SwitchKind::Preempted;
-            }
-        }
         let next = self.pick_next_task(cpu, prev, now, o);
+        if next.is_none() {
+            self.update_idle_core(cpu);
+        }
         self.rqs[cpu.index()].need_resched = false;
         self.newly_resched.retain(|c| *c != cpu);
         let switch = Switch { prev, next, kind };
@@ -113,9 +112,6 @@ impl<H: Hooks> Kernel<H> {
             self.context_switch(cpu, switch, now, o);
         } else if let Some(task) = next {
             o.event(now, &Event::Repick { cpu, task });
-        }
-        if let Some(p) = displaced.filter(|p| self.tasks[p.index()].state == TaskState::Runnable) {
-            self.push_displaced(p, now, o);
         }
         switch
     }
@@ -139,9 +135,13 @@ impl<H: Hooks> Kernel<H> {
     ) -> Option<TaskId> {
         for class in SchedClass::ORDER {
             let next = match class {
-                // No task can be in these classes yet (D-003).
-                SchedClass::Stop | SchedClass::Rt => None,
-                SchedClass::Fair => self.pick_next_task_fair(cpu, prev, now, o),
+                SchedClass::Stop => self.pick_next_task_stop(cpu, prev, now, o),
+                // No task can be in this class yet (D-003).
+                SchedClass::Rt => None,
+                SchedClass::Fair => {
+                    let fair = prev.filter(|p| self.is_fair(*p));
+                    self.pick_next_task_fair(cpu, fair, now, o)
+                }
                 SchedClass::Idle => break,
             };
             if next.is_some() {

@@ -3,6 +3,9 @@
 use super::fair::Enqueue;
 use super::hooks::Hooks;
 use super::pelt::SchedAvg;
+use super::runqueue::SchedClass;
+use super::select::{SelectFor, WakeeFlips};
+use super::stop::StopWork;
 use super::task::{SchedTask, TaskState};
 use super::weight::LoadWeight;
 use super::{Kernel, Policy, entity::SchedEntity};
@@ -59,6 +62,7 @@ impl<H: Hooks> Kernel<H> {
         });
         self.tasks.push(SchedTask {
             state,
+            class: SchedClass::Fair,
             policy: params.policy,
             nice: params.nice,
             se,
@@ -70,7 +74,9 @@ impl<H: Hooks> Kernel<H> {
             autogroup: None,
             nvcsw: 0,
             nivcsw: 0,
-            migrate_pending: false,
+            kthread: false,
+            wakee_flips: WakeeFlips::default(),
+            recent_used_cpu: cpu,
         });
         id
     }
@@ -86,10 +92,10 @@ impl<H: Hooks> Kernel<H> {
             cpus_allowed: p.cpus_allowed.clone(),
             group: p.group,
         };
-        let (cpu, cgroup, autogroup) = (p.cpu, p.cgroup, p.autogroup);
+        let (cpu, cgroup, autogroup, flips) = (p.cpu, p.cgroup, p.autogroup, p.wakee_flips);
         let child = self.new_task(&params, cpu, TaskState::New);
         let c = &mut self.tasks[child.index()];
-        (c.cgroup, c.autogroup) = (cgroup, autogroup);
+        (c.cgroup, c.autogroup, c.wakee_flips) = (cgroup, autogroup, flips);
         let group = self.effective_group(child);
         self.set_task_group(child, group);
         self.task_fork_fair(child, now, o);
@@ -102,7 +108,7 @@ impl<H: Hooks> Kernel<H> {
     /// Mirrors: `wake_up_new_task()`.
     pub fn wake_up_new_task<O: Observer>(&mut self, child: TaskId, now: Instant, o: &mut O) -> CpuId {
         assert_eq!(self.tasks[child.index()].state, TaskState::New, "woken as new once only");
-        let cpu = self.select_task_rq(child, now, o);
+        let cpu = self.select_task_rq(child, SelectFor::Fork, now, o);
         if cpu != self.tasks[child.index()].cpu {
             // A new task's vruntime is relative already: only its queue changes.
             self.move_to_cpu(child, cpu, now, o);
@@ -187,29 +193,25 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
-    /// Changes the CPUs a task may use. A waiting task on a forbidden CPU moves at once, a running one at its next
-    /// switch, which this asks for. The stopper thread that does it in a kernel is not simulated. Deviates: D-003.
+    /// Changes the CPUs a task may use. A waiting task on a forbidden CPU moves at once to the lowest CPU allowed, a running
+    /// one is moved by its CPU's stopper thread.
     ///
-    /// Mirrors: `__set_cpus_allowed_ptr()`.
+    /// Mirrors: `__set_cpus_allowed_ptr()`, v4.19–v6.5.
     pub fn set_cpus_allowed<O: Observer>(&mut self, task: TaskId, mask: &CpuMask, now: Instant, o: &mut O) {
-        assert!(
-            !mask.is_empty() && mask.within(self.config.cpus),
-            "a task has a CPU of the machine to run on"
-        );
+        let to = mask.lowest().filter(|_| mask.within(self.config.cpus));
+        let to = to.expect("a task has a CPU of the machine to run on");
         let t = &mut self.tasks[task.index()];
         t.cpus_allowed.clone_from(mask);
-        if mask.contains(t.cpu) || !matches!(t.state, TaskState::Runnable) {
+        let cpu = t.cpu;
+        if mask.contains(cpu) || t.state != TaskState::Runnable {
             return;
         }
         if t.on_cpu {
-            t.migrate_pending = true;
-            let cpu = t.cpu;
-            self.resched_curr(cpu, now, o);
+            self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to });
         } else {
-            let cpu = t.cpu;
             self.update_rq_clock(cpu, now);
             self.deactivate(task, now, o);
-            self.push_displaced(task, now, o);
+            self.attach(task, to, now, o);
         }
     }
 
@@ -218,12 +220,6 @@ impl<H: Hooks> Kernel<H> {
         let cpu = self.tasks[task.index()].cpu;
         self.dequeue_task_fair(task, super::fair::Dequeue::Move, now, o);
         self.rqs[cpu.index()].nr_running -= 1;
-    }
-
-    /// Enqueues a task taken off by [`Kernel::deactivate`] on a CPU it may use.
-    pub(super) fn push_displaced<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
-        let cpu = self.select_task_rq(task, now, o);
-        self.attach(task, cpu, now, o);
     }
 
     /// Mirrors: `attach_task()`: enqueue on another CPU, then check preemption.

@@ -7,6 +7,7 @@
 mod balance;
 pub mod changes;
 mod core;
+pub mod domains;
 pub mod entity;
 mod fair;
 pub mod features;
@@ -19,6 +20,7 @@ mod policy;
 pub mod rules;
 pub mod runqueue;
 mod select;
+pub mod stop;
 pub mod task;
 pub mod tunables;
 pub mod version;
@@ -35,14 +37,17 @@ pub use wakeup::Wake;
 
 use crate::cpumask::CpuMask;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
+use crate::machine::topology::Topology;
 use crate::observe::Observer;
 use crate::time::{Instant, Nanos};
+use domains::{Domains, LlcId};
 use entity::SchedEntity;
 use features::Features;
 use hooks::{Hooks, NoHooks};
 use rules::Rules;
 use runqueue::{CfsRq, Rq};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use task::SchedTask;
 use tunables::Tunables;
 
@@ -69,8 +74,11 @@ pub struct KernelConfig {
     pub tunables: Tunables,
     /// Feature switches as set.
     pub features: Features,
-    /// Online CPUs.
+    /// CPUs are numbered below this (`nr_cpu_ids`).
     pub cpus: u32,
+    /// How the CPUs hang together.
+    #[serde(skip)]
+    pub topology: Arc<Topology>,
     /// Ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Preemption model.
@@ -86,15 +94,25 @@ pub struct KernelConfig {
 }
 
 impl KernelConfig {
-    /// A kernel with its boot defaults on a machine with `cpus` CPUs: HZ 250, voluntary preemption.
+    /// A kernel with its boot defaults on a machine with `cpus` equal CPUs under one cache: HZ 250, voluntary preemption.
+    ///
+    /// # Panics
+    /// When there is no CPU, or more than [`MAX_CPUS`](crate::cpumask::MAX_CPUS).
     pub fn new(profile: &'static Profile, cpus: u32) -> KernelConfig {
+        let topology = Topology::uniform(cpus).expect("a machine has between 1 and MAX_CPUS CPUs");
+        KernelConfig::on(profile, Arc::new(topology))
+    }
+
+    /// A kernel with its boot defaults on a machine.
+    pub fn on(profile: &'static Profile, topology: Arc<Topology>) -> KernelConfig {
         let rules = profile.rules();
         KernelConfig {
             profile: profile.name,
-            tunables: Tunables::boot(cpus),
+            tunables: Tunables::boot(topology.online().count() as u32),
             features: rules.features,
             rules,
-            cpus,
+            cpus: topology.nr_cpu_ids() as u32,
+            topology,
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,
@@ -122,12 +140,18 @@ pub struct Kernel<H = NoHooks> {
     entities: Vec<SchedEntity>,
     tasks: Vec<SchedTask>,
     groups: Vec<TaskGroup>,
+    topology: Arc<Topology>,
+    domains: Arc<Domains>,
     /// What CPUs of a last-level cache share, by the number of the cache.
     pub(in crate::kernel) llc_shared: Vec<LlcShared>,
     /// CPUs whose need_resched was set since the last [`Kernel::take_resched`].
     newly_resched: Vec<CpuId>,
     /// CPUs whose hrtick was armed since the last [`Kernel::take_hrtick`].
     newly_hrtick: Vec<CpuId>,
+    /// CPUs whose stopper thread is wanted since the last [`Kernel::take_stop_request`].
+    stop_requests: Vec<CpuId>,
+    /// Time that placement and balancing have taken in the kernel and nobody has been charged yet, ns.
+    work_ns: u64,
 }
 
 impl<H: Hooks> Kernel<H> {
@@ -137,24 +161,40 @@ impl<H: Hooks> Kernel<H> {
         assert!(cpus > 0, "a machine has at least one CPU");
         let root = |i| CfsRq::new(CpuId::new(i), GroupId::ROOT, None);
         let queues: Vec<CfsRqId> = (0..cpus).map(CfsRqId::new).collect();
+        let topology = Arc::clone(&config.topology);
+        let domains = domains::build(&topology, &config.rules, &[]);
+        let domains = domains.expect("without partitions nothing can be wrong with them");
         Kernel {
             rqs: queues.iter().map(|q| Rq::new(*q)).collect(),
             cfs_rqs: (0..cpus).map(root).collect(),
             entities: Vec::new(),
             tasks: Vec::new(),
             groups: vec![TaskGroup::root(queues)],
-            // One cache until topology is modelled.
-            llc_shared: vec![LlcShared { nr_busy_cpus: config.cpus, ..LlcShared::default() }],
+            llc_shared: (0..domains.nr_llcs())
+                .map(|i| LlcShared::new(domains.llc_span(LlcId::new(i))))
+                .collect(),
+            topology,
+            domains: Arc::new(domains),
+            work_ns: 0,
             newly_resched: Vec::with_capacity(cpus),
             newly_hrtick: Vec::with_capacity(cpus),
+            stop_requests: Vec::new(),
             hooks,
             config,
         }
     }
 
-    /// All CPUs of the machine.
+    /// All online CPUs.
     pub fn all_cpus(&self) -> CpuMask {
-        CpuMask::first(self.config.cpus)
+        self.topology.online().clone()
+    }
+    /// The machine.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+    /// Its scheduling domains.
+    pub fn domains(&self) -> &Domains {
+        &self.domains
     }
     /// A CPU's run queue.
     pub fn rq(&self, cpu: CpuId) -> &Rq {
@@ -213,8 +253,12 @@ impl<H: Hooks> Kernel<H> {
     pub fn charge_running<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         if let Some(curr) = self.rqs[cpu.index()].curr {
             self.update_rq_clock(cpu, now);
-            let q = self.entities[self.tasks[curr.index()].se.index()].cfs_rq;
-            self.update_curr(q, now, o);
+            if self.is_fair(curr) {
+                let q = self.entities[self.tasks[curr.index()].se.index()].cfs_rq;
+                self.update_curr(q, now, o);
+            } else {
+                self.update_curr_stop(curr, now, o);
+            }
         }
     }
 

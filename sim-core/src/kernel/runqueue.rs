@@ -3,6 +3,8 @@
 use super::balance::RqBalance;
 use super::entity::before;
 use super::pelt::{CfsRqPelt, RqPelt, SchedAvg};
+use super::select::WakeeFlips;
+use super::stop::StopWork;
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::time::Instant;
@@ -148,8 +150,16 @@ pub struct Rq {
     pub cfs: CfsRqId,
     /// When the high-resolution tick is due, while it is armed.
     pub hrtick: Option<Instant>,
+    /// The CPU's stopper thread, once it has been needed.
+    pub stopper: Option<TaskId>,
+    /// What the stopper thread is asked to do, oldest first.
+    pub stop_work: Vec<StopWork>,
     /// Ticks seen while busy, for the interim periodic even-out.
     pub ticks: u64,
+    /// Whom interrupts wake while the CPU idles.
+    pub idle_task_flips: WakeeFlips,
+    /// Exit latency of the idle state the CPU is in, ns; none while it is in no state the kernel knows.
+    pub idle_exit_latency: Option<u64>,
     /// Balancing.
     pub balance: RqBalance,
     /// Load tracking of the CPU.
@@ -170,7 +180,11 @@ impl Rq {
             wake_list: Vec::new(),
             cfs,
             hrtick: None,
+            stopper: None,
+            stop_work: Vec::new(),
             ticks: 0,
+            idle_task_flips: WakeeFlips::default(),
+            idle_exit_latency: None,
             balance: RqBalance::new(),
             pelt: RqPelt::default(),
         }

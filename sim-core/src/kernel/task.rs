@@ -1,6 +1,8 @@
 //! The kernel's view of a task.
 
 use super::Policy;
+use super::runqueue::SchedClass;
+use super::select::WakeeFlips;
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, EntityId, GroupId};
 
@@ -24,6 +26,8 @@ pub enum TaskState {
 pub struct SchedTask {
     /// State.
     pub state: TaskState,
+    /// Class: fair, but for stopper threads.
+    pub class: SchedClass,
     /// Policy.
     pub policy: Policy,
     /// nice −20 … 19.
@@ -46,6 +50,10 @@ pub struct SchedTask {
     pub nvcsw: u64,
     /// Involuntary switches (`nivcsw`).
     pub nivcsw: u64,
-    /// Its CPU was taken from its mask while it ran; it moves at the next switch.
-    pub migrate_pending: bool,
+    /// Whether it is a kernel thread.
+    pub kthread: bool,
+    /// Whom it wakes.
+    pub wakee_flips: WakeeFlips,
+    /// A CPU it may find warm beside its previous one.
+    pub recent_used_cpu: CpuId,
 }

@@ -135,6 +135,8 @@ cost_table! {
     exec ["assumption: exec of a dynamically linked program up to main, 300 us"] 300000 350000
     /// Tearing a process down.
     exit ["assumption: exit of a small process, 60 us"] 60000 80000
+    /// Work of a stopper thread that moves a task, beside its own two switches.
+    stopper ["5 to 10 us in all with the switches and the wake-up, not certain; assumption: 3 us of it"] 3000 4000
     /// Changing nice, policy or affinity.
     sched_setattr ["assumption"] 1000 1000
     /// How late a sleep may end (`timer_slack_ns`): it takes all of it unless another timer interrupt comes within.

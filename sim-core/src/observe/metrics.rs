@@ -172,7 +172,7 @@ impl Observer for Metrics {
                 self.woken(at, task, curr, resched_after && !resched_before);
             }
             _ if !counts => {}
-            Event::StatRuntime { task, runtime, .. } => {
+            Event::StatRuntime { task, runtime, .. } | Event::StopRuntime { task, runtime } => {
                 // The part before the end of the warm-up does not count.
                 let since_warmup = at.saturating_since(self.warmup);
                 self.tasks[task.index()].cpu_time += runtime.min(since_warmup);

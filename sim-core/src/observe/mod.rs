@@ -1,17 +1,23 @@
 //! Observers: they see everything and change nothing.
 
+mod balance;
 mod decision;
 mod digest;
 mod latencies;
 mod metrics;
+mod placement;
 
+pub use balance::{Balance, BalanceRule, BalancedBecause, GroupType, IdleType, MigrationType};
 pub use decision::{
-    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
-    TickPreempt, TickRule, WakeupPreempt,
+    Buddy, Decision, Pick, PickRule, Place, PreemptRule, TickPreempt, TickRule, WakeupPreempt,
 };
 pub use digest::Digest;
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
+pub use placement::{
+    Affine, AffineRule, AffineWeight, Flips, IDLEST_LEVELS, IdlestFigures, IdlestLevel, IdlestRule, Search,
+    Select, SelectReason, SelectRule,
+};
 
 use crate::id::{CpuId, TaskId};
 use crate::time::{Instant, Nanos};
@@ -101,6 +107,13 @@ pub enum Event {
         runtime: Nanos,
         /// Its vruntime after the charge.
         vruntime: u64,
+    },
+    /// Run time was charged to a stopper thread.
+    StopRuntime {
+        /// The task.
+        task: TaskId,
+        /// How much.
+        runtime: Nanos,
     },
     /// A tick asked for a reschedule of the running task.
     TickPreempt {

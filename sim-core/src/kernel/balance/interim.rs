@@ -30,6 +30,15 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
+    /// Stands in for `active_load_balance_cpu_stop()`, which the interim rule never asks for.
+    pub(in crate::kernel) fn active_load_balance_cpu_stop<O: Observer>(
+        &mut self,
+        _: CpuId,
+        _: Instant,
+        _: &mut O,
+    ) {
+    }
+
     /// Moves one waiting task from the longest queue that has at least `at_least` tasks and a task that may come.
     fn pull_from_busiest<O: Observer>(
         &mut self,

@@ -1,5 +1,7 @@
 //! What balancing remembers: per CPU, per last-level cache.
 
+use crate::cpumask::CpuMask;
+
 /// `sysctl_sched_migration_cost` at boot, ns: where the idle estimates start (smp.md §3.5).
 pub(super) const BOOT_MIGRATION_COST: u64 = 500_000;
 
@@ -43,4 +45,11 @@ pub struct LlcShared {
     pub has_idle_cores: bool,
     /// CPUs a search for an idle one examines (6.0 and later).
     pub nr_idle_scan: u32,
+}
+
+impl LlcShared {
+    /// The record of a cache at boot: no CPU has its tick stopped yet.
+    pub fn new(cpus: &CpuMask) -> LlcShared {
+        LlcShared { nr_busy_cpus: cpus.count() as u32, ..LlcShared::default() }
+    }
 }

@@ -45,7 +45,7 @@ impl<H: Hooks> Kernel<H> {
         if !self.config.features.enabled(Feature::Hrtick) {
             return;
         }
-        let Some(curr) = self.rqs[cpu.index()].curr else { return };
+        let Some(curr) = self.rqs[cpu.index()].curr.filter(|c| self.is_fair(*c)) else { return };
         let q = self.task_entity(curr).cfs_rq;
         if u64::from(self.cfs_rqs[q.index()].nr_running) < self.config.tunables.nr_latency {
             self.hrtick_start_fair(cpu, curr, now, o);
