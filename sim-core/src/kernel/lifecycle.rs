@@ -11,7 +11,7 @@ use super::weight::LoadWeight;
 use super::{Kernel, Policy, entity::SchedEntity};
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, EntityId, GroupId, TaskId};
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, MigrateReason, Observer};
 use crate::time::Instant;
 
 /// What a task is born with.
@@ -111,7 +111,7 @@ impl<H: Hooks> Kernel<H> {
         let cpu = self.select_task_rq(child, SelectFor::Fork, now, o);
         if cpu != self.tasks[child.index()].cpu {
             // A new task's vruntime is relative already: only its queue changes.
-            self.move_to_cpu(child, cpu, now, o);
+            self.move_to_cpu(child, cpu, MigrateReason::Fork, now, o);
         }
         self.update_rq_clock(cpu, now);
         self.tasks[child.index()].state = TaskState::Runnable;
@@ -207,11 +207,11 @@ impl<H: Hooks> Kernel<H> {
             return;
         }
         if t.on_cpu {
-            self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to });
+            self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to, reason: MigrateReason::Affinity });
         } else {
             self.update_rq_clock(cpu, now);
             self.deactivate(task, now, o);
-            self.attach(task, to, now, o);
+            self.attach(task, to, MigrateReason::Affinity, now, o);
         }
     }
 
@@ -223,8 +223,15 @@ impl<H: Hooks> Kernel<H> {
     }
 
     /// Mirrors: `attach_task()`: enqueue on another CPU, then check preemption.
-    pub(super) fn attach<O: Observer>(&mut self, task: TaskId, cpu: CpuId, now: Instant, o: &mut O) {
-        self.move_to_cpu(task, cpu, now, o);
+    pub(super) fn attach<O: Observer>(
+        &mut self,
+        task: TaskId,
+        cpu: CpuId,
+        reason: MigrateReason,
+        now: Instant,
+        o: &mut O,
+    ) {
+        self.move_to_cpu(task, cpu, reason, now, o);
         self.update_rq_clock(cpu, now);
         self.enqueue_task_fair(task, Enqueue::default(), now, o);
         self.rqs[cpu.index()].nr_running += 1;

@@ -85,6 +85,8 @@ pub struct KernelConfig {
     pub preempt: PreemptModel,
     /// `sched_autogroup_enabled`: each session is a group of its own. On by default, off on Debian.
     pub autogroup: bool,
+    /// An idle CPU has no tick (`nohz=off` clears it).
+    pub nohz: bool,
     /// `skew_tick=1`: CPU i ticks i · (T/2)/CPUs later.
     pub skew_tick: bool,
     /// `CONFIG_IRQ_TIME_ACCOUNTING`: interrupt time is not charged to tasks. Off on Debian.
@@ -116,6 +118,7 @@ impl KernelConfig {
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,
+            nohz: true,
             skew_tick: false,
             irq_time_accounting: false,
             steal_time_accounting: false,
@@ -150,7 +153,9 @@ pub struct Kernel<H = NoHooks> {
     newly_hrtick: Vec<CpuId>,
     /// CPUs whose stopper thread is wanted since the last [`Kernel::take_stop_request`].
     stop_requests: Vec<CpuId>,
-    /// Time that placement and balancing have taken in the kernel and nobody has been charged yet, ns.
+    /// Idle CPUs asked to balance for all tickless ones since the last [`Kernel::take_nohz_kick`].
+    nohz_kicks: Vec<CpuId>,
+    /// Time that scans and balancing passes took since the last [`Kernel::take_work`], ns.
     work_ns: u64,
 }
 
@@ -175,10 +180,11 @@ impl<H: Hooks> Kernel<H> {
                 .collect(),
             topology,
             domains: Arc::new(domains),
-            work_ns: 0,
             newly_resched: Vec::with_capacity(cpus),
             newly_hrtick: Vec::with_capacity(cpus),
-            stop_requests: Vec::new(),
+            stop_requests: Vec::with_capacity(cpus),
+            nohz_kicks: Vec::with_capacity(cpus),
+            work_ns: 0,
             hooks,
             config,
         }
@@ -233,6 +239,16 @@ impl<H: Hooks> Kernel<H> {
     /// [`Kernel::schedule`] in its own time.
     pub fn take_resched(&mut self) -> Option<CpuId> {
         if self.newly_resched.is_empty() { None } else { Some(self.newly_resched.remove(0)) }
+    }
+
+    /// The next CPU asked to balance for the idle ones. The driver interrupts it, then calls [`Kernel::nohz_balance`].
+    pub fn take_nohz_kick(&mut self) -> Option<CpuId> {
+        if self.nohz_kicks.is_empty() { None } else { Some(self.nohz_kicks.remove(0)) }
+    }
+
+    /// Time that scans for idle CPUs and balancing passes took since the last call, on the CPU that made them.
+    pub fn take_work(&mut self) -> Nanos {
+        Nanos(std::mem::take(&mut self.work_ns))
     }
 
     /// CPU time a task has used until `now`, time not charged yet included.

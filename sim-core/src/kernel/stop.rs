@@ -7,7 +7,7 @@ use super::task::TaskState;
 use super::{Kernel, Policy, TaskParams};
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, GroupId, TaskId};
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, MigrateReason, Observer};
 use crate::time::{Instant, Nanos};
 
 /// What a stopper thread is asked to do.
@@ -19,6 +19,8 @@ pub enum StopWork {
         task: TaskId,
         /// Where it goes.
         to: CpuId,
+        /// Why.
+        reason: MigrateReason,
     },
     /// Pushes a running task to the CPU that asked for it (`active_load_balance_cpu_stop`).
     ActiveBalance,
@@ -45,7 +47,7 @@ impl<H: Hooks> Kernel<H> {
         let cpu = self.tasks[task.index()].cpu;
         let to = self.select_task_rq(task, SelectFor::Exec, now, o);
         if to != cpu {
-            self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to });
+            self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to, reason: MigrateReason::Exec });
         }
     }
 
@@ -103,7 +105,9 @@ impl<H: Hooks> Kernel<H> {
     pub fn run_stop_work<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) -> bool {
         if !self.rqs[cpu.index()].stop_work.is_empty() {
             match self.rqs[cpu.index()].stop_work.remove(0) {
-                StopWork::MigrateTask { task, to } => self.migration_cpu_stop(cpu, task, to, now, o),
+                StopWork::MigrateTask { task, to, reason } => {
+                    self.migration_cpu_stop(cpu, task, to, reason, now, o);
+                },
                 StopWork::ActiveBalance => self.active_load_balance_cpu_stop(cpu, now, o),
             }
         }
@@ -116,6 +120,7 @@ impl<H: Hooks> Kernel<H> {
         cpu: CpuId,
         task: TaskId,
         to: CpuId,
+        reason: MigrateReason,
         now: Instant,
         o: &mut O,
     ) {
@@ -125,7 +130,7 @@ impl<H: Hooks> Kernel<H> {
         }
         self.update_rq_clock(cpu, now);
         self.deactivate(task, now, o);
-        self.attach(task, to, now, o);
+        self.attach(task, to, reason, now, o);
     }
 
     /// The stopper thread, if it has been woken.

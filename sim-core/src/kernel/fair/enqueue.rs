@@ -4,7 +4,7 @@ use crate::id::{CfsRqId, CpuId, EntityId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::task::TaskState;
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, MigrateReason, Observer};
 use crate::time::Instant;
 
 /// Why an entity is enqueued (`ENQUEUE_*`).
@@ -199,7 +199,7 @@ impl<H: Hooks> Kernel<H> {
         let min_vruntime = self.cfs_rqs[q.index()].min_vruntime;
         let e = &mut self.entities[se.index()];
         e.vruntime = e.vruntime.wrapping_sub(min_vruntime);
-        self.move_to_cpu(task, cpu, now, o);
+        self.move_to_cpu(task, cpu, MigrateReason::Wake, now, o);
     }
 
     /// Changes the CPU, and with it the queue, of a task that is on none.
@@ -207,6 +207,7 @@ impl<H: Hooks> Kernel<H> {
         &mut self,
         task: TaskId,
         cpu: CpuId,
+        reason: MigrateReason,
         now: Instant,
         o: &mut O,
     ) {
@@ -222,8 +223,6 @@ impl<H: Hooks> Kernel<H> {
         if !self.config.rules.exec_start_zeroed_at_enqueue {
             e.exec_start = 0;
         }
-        if self.tasks[task.index()].state != TaskState::New {
-            o.event(now, &Event::Migrate { task, from, to: cpu });
-        }
+        o.event(now, &Event::Migrate { task, from, to: cpu, reason });
     }
 }
