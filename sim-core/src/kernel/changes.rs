@@ -26,15 +26,42 @@ pub struct Change {
     pub apply: fn(&mut Rules),
 }
 
-/// All changes from 4.19 to 6.5 that this model knows, oldest first. Sources: core.md §2.6, §14.1, §14.2.
+/// All changes from 4.19 to 6.5 that this model knows, oldest first. Sources: core.md §2.6, §14.1, §14.2; smp.md §2.
 pub const CHANGES: &[Change] = &[
+    Change {
+        id: "clock-pelt",
+        commit: None,
+        since: Release::new(5, 1, 0),
+        stable: &[],
+        what: "load is tracked by a clock that slow CPUs slow down, instead of counting their time less",
+        apply: |r| r.pelt.scaled_clock = true,
+    },
+    Change {
+        id: "no-smt-gain",
+        commit: None,
+        since: Release::new(5, 1, 0),
+        stable: &[],
+        what: "a hardware thread has the full capacity of 1024, not 589",
+        apply: |r| r.pelt.smt_gain = false,
+    },
     Change {
         id: "no-lb-bias",
         commit: None,
         since: Release::new(5, 4, 0),
         stable: &[],
-        what: "LB_BIAS is gone",
-        apply: |r| r.features.remove(F::LbBias),
+        what: "LB_BIAS and cpu_load[] are gone (exact release unsure: 5.0 to 5.3)",
+        apply: |r| {
+            r.features.remove(F::LbBias);
+            r.pelt.cpu_load_array = false;
+        },
+    },
+    Change {
+        id: "util-est-within-capacity",
+        commit: None,
+        since: Release::new(5, 4, 0),
+        stable: &[],
+        what: "a utilisation above the CPU's capacity does not enter the estimate",
+        apply: |r| r.pelt.util_est_within_capacity = true,
     },
     Change {
         id: "scale-load-floor",
@@ -75,6 +102,22 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "pipes have separate reader and writer queues and wake one waiter",
         apply: |r| r.pipe_wake = PipeWake::Exclusive,
+    },
+    Change {
+        id: "runnable-avg",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "runnable_avg (time runnable or running) replaces runnable_load_avg",
+        apply: |r| r.pelt.runnable_is_time = true,
+    },
+    Change {
+        id: "x86-frequency-invariance",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "load tracking knows the CPU frequency on x86",
+        apply: |r| r.pelt.frequency_invariance = true,
     },
     Change {
         id: "ttwu-queue-switching-out",
@@ -186,6 +229,31 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "waking idle entities get credit by sched_min_granularity instead of sched_latency",
         apply: |r| r.idle_sleeper_threshold = IdleSleeperThreshold::MinGranularity,
+    },
+    Change {
+        id: "pelt-sums-consistent",
+        commit: None,
+        since: Release::new(5, 17, 0),
+        stable: &[],
+        what: "load sums never fall below what their averages stand for (release from memory)",
+        apply: |r| r.pelt.sums_kept_consistent = true,
+    },
+    Change {
+        id: "attached-load-sum",
+        commit: None,
+        since: Release::new(5, 18, 0),
+        // Read in 5.10.223; the first 5.10 release that has it is not known.
+        stable: &[Release::new(5, 10, 223)],
+        what: "an attached load sum is at least 1 (release from memory)",
+        apply: |r| r.pelt.attached_load_sum_not_zero = true,
+    },
+    Change {
+        id: "idle-lag-estimated",
+        commit: None,
+        since: Release::new(6, 0, 0),
+        stable: &[],
+        what: "a task that wakes away from an idle CPU decays for the time that its queue has not seen",
+        apply: |r| r.pelt.idle_lag_estimated = true,
     },
     Change {
         id: "sis-util",
