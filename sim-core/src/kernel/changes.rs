@@ -41,12 +41,31 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.asym_clears_prefer_sibling = true,
     },
     Change {
+        id: "clock-pelt",
+        commit: None,
+        since: Release::new(5, 1, 0),
+        stable: &[],
+        what: "load is tracked by a clock that slow CPUs slow down, instead of counting their time less",
+        apply: |r| r.pelt.scaled_clock = true,
+    },
+    Change {
+        id: "no-smt-gain",
+        commit: None,
+        since: Release::new(5, 1, 0),
+        stable: &[],
+        what: "a hardware thread has the full capacity of 1024, not 589",
+        apply: |r| r.pelt.smt_gain = false,
+    },
+    Change {
         id: "no-lb-bias",
         commit: None,
         since: Release::new(5, 4, 0),
         stable: &[],
-        what: "LB_BIAS is gone",
-        apply: |r| r.features.remove(F::LbBias),
+        what: "LB_BIAS and cpu_load[] are gone (exact release unsure: 5.0 to 5.3)",
+        apply: |r| {
+            r.features.remove(F::LbBias);
+            r.pelt.cpu_load_array = false;
+        },
     },
     Change {
         id: "newidle-no-double",
@@ -72,6 +91,14 @@ pub const CHANGES: &[Change] = &[
         what: "CPUs a task may not use no longer take from the budget of a search (release between 4.20 and \
                5.4 not known)",
         apply: |r| r.select.scan_counts_disallowed = false,
+    },
+    Change {
+        id: "util-est-within-capacity",
+        commit: None,
+        since: Release::new(5, 4, 0),
+        stable: &[],
+        what: "a utilisation above the CPU's capacity does not enter the estimate",
+        apply: |r| r.pelt.util_est_within_capacity = true,
     },
     Change {
         id: "scale-load-floor",
@@ -241,6 +268,22 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "domains of CPUs of different capacity no longer have SD_BALANCE_WAKE",
         apply: |r| r.asym_balance_wake = false,
+    },
+    Change {
+        id: "runnable-avg",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "runnable_avg (time runnable or running) replaces runnable_load_avg",
+        apply: |r| r.pelt.runnable_is_time = true,
+    },
+    Change {
+        id: "x86-frequency-invariance",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "load tracking knows the CPU frequency on x86",
+        apply: |r| r.pelt.frequency_invariance = true,
     },
     Change {
         id: "no-sd-load-balance",
@@ -605,12 +648,20 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.cluster_level = ClusterLevel::NotHybrid,
     },
     Change {
+        id: "pelt-sums-consistent",
+        commit: None,
+        since: Release::new(5, 17, 0),
+        stable: &[],
+        what: "load sums never fall below what their averages stand for (release from memory)",
+        apply: |r| r.pelt.sums_kept_consistent = true,
+    },
+    Change {
         id: "imb-numa-nr",
         commit: None,
         since: Release::new(5, 18, 0),
         stable: &[],
-        what: "small imbalances between nodes stay while this node would have at most imb_numa_nr tasks",
-        apply: |r| r.balance.numa_tolerance = NumaTolerance::ImbNumaNr,
+        what: "imb_numa_nr: how many tasks nodes may differ by depends on their caches",
+        apply: |r| r.imb_numa_nr = true,
     },
     Change {
         id: "idlest-imb-numa-nr",
@@ -621,12 +672,13 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.select.idlest_numa = IdlestNuma::ImbNumaNr,
     },
     Change {
-        id: "imb-numa-nr",
+        id: "attached-load-sum",
         commit: None,
         since: Release::new(5, 18, 0),
-        stable: &[],
-        what: "imb_numa_nr: how many tasks nodes may differ by depends on their caches",
-        apply: |r| r.imb_numa_nr = true,
+        // Read in 5.10.223; the first 5.10 release that has it is not known.
+        stable: &[Release::new(5, 10, 223)],
+        what: "an attached load sum is at least 1 (release from memory)",
+        apply: |r| r.pelt.attached_load_sum_not_zero = true,
     },
     Change {
         id: "sis-util",
@@ -646,6 +698,14 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "every wake-up to a CPU without runnable tasks is queued remotely",
         apply: |r| r.ttwu_queue = TtwuQueueRule::OrTargetIdle,
+    },
+    Change {
+        id: "idle-lag-estimated",
+        commit: None,
+        since: Release::new(6, 0, 0),
+        stable: &[],
+        what: "a task that wakes away from an idle CPU decays for the time that its queue has not seen",
+        apply: |r| r.pelt.idle_lag_estimated = true,
     },
     Change {
         id: "newidle-rechecks-work",

@@ -59,6 +59,7 @@ impl<H: Hooks> Kernel<H> {
             task: Some(id),
             idle: params.policy == Policy::Idle,
             avg: SchedAvg::default(),
+            runnable_weight: LoadWeight::of_task(params.nice, params.policy).weight,
         });
         self.tasks.push(SchedTask {
             state,
@@ -98,6 +99,7 @@ impl<H: Hooks> Kernel<H> {
         (c.cgroup, c.autogroup, c.wakee_flips) = (cgroup, autogroup, flips);
         let group = self.effective_group(child);
         self.set_task_group(child, group);
+        self.init_entity_runnable_average(self.tasks[child.index()].se);
         self.task_fork_fair(child, now, o);
         o.event(now, &Event::Fork { parent: Some(parent), child });
         child
@@ -114,6 +116,7 @@ impl<H: Hooks> Kernel<H> {
             self.move_to_cpu(child, cpu, MigrateReason::Fork, now, o);
         }
         self.update_rq_clock(cpu, now);
+        self.post_init_entity_util_avg(child);
         self.tasks[child.index()].state = TaskState::Runnable;
         self.enqueue_task_fair(child, Enqueue::default(), now, o);
         self.rqs[cpu.index()].nr_running += 1;
@@ -175,9 +178,11 @@ impl<H: Hooks> Kernel<H> {
         }
         let t = &mut self.tasks[task.index()];
         (t.nice, t.policy) = (nice, policy);
-        let e = &mut self.entities[se.index()];
-        e.load = LoadWeight::of_task(nice, policy);
-        e.idle = policy == Policy::Idle;
+        self.reweight_averages(self.entities[se.index()].cfs_rq, se, |e| {
+            e.load = LoadWeight::of_task(nice, policy);
+            e.runnable_weight = e.load.weight;
+            e.idle = policy == Policy::Idle;
+        });
         if queued {
             self.enqueue_task_fair(task, Enqueue::default(), now, o);
         }

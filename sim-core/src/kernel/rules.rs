@@ -91,11 +91,40 @@ pub enum PipeWake {
 pub struct PeltRules {
     /// The load of a CPU, as placement and balancing see it, contains its sleeping tasks.
     pub cpu_load_with_blocked: bool,
+    /// The runnable signal counts time with a task runnable or running; before, load of runnable entities.
+    pub runnable_is_time: bool,
+    /// Slow CPUs have a slow clock (`clock_pelt`); before, time counted less.
+    pub scaled_clock: bool,
+    /// The present CPU frequency is known (x86).
+    pub frequency_invariance: bool,
+    /// Hardware threads share a core's capacity plus 15 %.
+    pub smt_gain: bool,
+    /// Load averages over several spans are kept for balancing (`cpu_load[]`).
+    pub cpu_load_array: bool,
+    /// Utilisation above the CPU's capacity is no estimate of a task's need.
+    pub util_est_within_capacity: bool,
+    /// An attached load sum is at least 1.
+    pub attached_load_sum_not_zero: bool,
+    /// Sums never fall below what their average stands for.
+    pub sums_kept_consistent: bool,
+    /// A task that wakes away from an idle CPU also decays for the time its queue was not updated.
+    pub idle_lag_estimated: bool,
 }
 
 impl PeltRules {
     const fn v4_19() -> PeltRules {
-        PeltRules { cpu_load_with_blocked: false }
+        PeltRules {
+            cpu_load_with_blocked: false,
+            runnable_is_time: false,
+            scaled_clock: false,
+            frequency_invariance: false,
+            smt_gain: true,
+            cpu_load_array: true,
+            util_est_within_capacity: false,
+            attached_load_sum_not_zero: false,
+            sums_kept_consistent: false,
+            idle_lag_estimated: false,
+        }
     }
 }
 

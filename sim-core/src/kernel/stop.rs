@@ -107,7 +107,7 @@ impl<H: Hooks> Kernel<H> {
             match self.rqs[cpu.index()].stop_work.remove(0) {
                 StopWork::MigrateTask { task, to, reason } => {
                     self.migration_cpu_stop(cpu, task, to, reason, now, o);
-                },
+                }
                 StopWork::ActiveBalance => self.active_load_balance_cpu_stop(cpu, now, o),
             }
         }
