@@ -169,7 +169,7 @@ impl<H: Hooks> Kernel<H> {
         let topology = Arc::clone(&config.topology);
         let domains = domains::build(&topology, &config.rules, &[]);
         let domains = domains.expect("without partitions nothing can be wrong with them");
-        Kernel {
+        let mut kernel = Kernel {
             rqs: queues.iter().map(|q| Rq::new(*q)).collect(),
             cfs_rqs: (0..cpus).map(root).collect(),
             entities: Vec::new(),
@@ -187,6 +187,16 @@ impl<H: Hooks> Kernel<H> {
             work_ns: 0,
             hooks,
             config,
+        };
+        kernel.set_capacities();
+        kernel
+    }
+
+    fn set_capacities(&mut self) {
+        let topology = Arc::clone(&self.topology);
+        for c in topology.cpus() {
+            let threads = topology.siblings(c).count_and(topology.online());
+            self.set_cpu_scale(c.cpu, c.capacity.into(), threads as u32);
         }
     }
 
