@@ -67,7 +67,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
     let (metrics, digest) = &simulation.observer;
     let tasks = simulation.tasks();
-    let all: Vec<usize> = (0..tasks.len()).collect();
+    let all: Vec<usize> = (0..tasks.len()).filter(|i| !tasks[*i].kthread).collect();
     let (ended_by, stalled) = match &outcome.end {
         End::AllExited => ("all_exited", Vec::new()),
         End::Duration => ("duration", Vec::new()),
@@ -127,7 +127,7 @@ pub(crate) fn warnings(results: &[RunResult]) -> Vec<String> {
 
 fn rows(tasks: &[TaskInfo], metrics: &Metrics, group_by: GroupBy) -> Vec<Row> {
     let mut names: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (i, task) in tasks.iter().enumerate() {
+    for (i, task) in tasks.iter().enumerate().filter(|(_, t)| !t.kthread) {
         names.entry(&task.name).or_default().push(i);
     }
     let by_name = match group_by {
@@ -145,7 +145,8 @@ fn rows(tasks: &[TaskInfo], metrics: &Metrics, group_by: GroupBy) -> Vec<Row> {
     }
     let alone = |task: &TaskInfo| names[task.name.as_str()].len() == 1;
     let label = |task: &TaskInfo| if alone(task) { task.name.clone() } else { task.path.clone() };
-    tasks.iter().enumerate().map(|(i, task)| row(label(task), &[i], tasks, metrics)).collect()
+    let scenario = tasks.iter().enumerate().filter(|(_, t)| !t.kthread);
+    scenario.map(|(i, task)| row(label(task), &[i], tasks, metrics)).collect()
 }
 
 fn row(label: String, members: &[usize], tasks: &[TaskInfo], metrics: &Metrics) -> Row {

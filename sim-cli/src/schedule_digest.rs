@@ -48,7 +48,7 @@ impl Observer for ScheduleDigest {
                 let verdict = 16 + u64::from(resched_after);
                 self.add([at.0, u64::from(cpu.0) << 8 | verdict, task(Some(wakee)), task(curr)]);
             }
-            Event::Migrate { task: moved, from, to } => {
+            Event::Migrate { task: moved, from, to, .. } => {
                 self.add([at.0, u64::from(from.0) << 8 | 32, task(Some(moved)), u64::from(to.0)]);
             }
             Event::Exit { task: gone } => self.add([at.0, 64, task(Some(gone)), 0]),

@@ -161,19 +161,19 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         match action {
             Action::Fork(child) => {
                 self.fork(task, *child)?;
-                return Ok(Attempt::Done(self.cost().wakeup));
+                return Ok(Attempt::Done(self.wake_cost(1)));
             }
             Action::Vfork(child) => {
                 let child = self.fork(task, *child)?;
                 self.tasks[child.index()].vforked_by = Some(task);
-                return Ok(Attempt::Then(self.cost().wakeup, Op::VforkWait(child)));
+                return Ok(Attempt::Then(self.wake_cost(1), Op::VforkWait(child)));
             }
             Action::Exec { name } => {
                 self.infos[task.index()].name = name;
                 self.tell_identity(task);
                 self.observer.event(self.now, &Event::Exec { task });
                 let woken = self.release_vfork(cpu, task);
-                return Ok(Attempt::Done(if woken { self.cost().wakeup } else { Nanos::ZERO }));
+                return Ok(Attempt::Done(self.wake_cost(u32::from(woken))));
             }
             Action::MoveToGroup(group) => {
                 self.kernel.attach_to_group(task, group, self.now, &mut self.observer);
@@ -234,6 +234,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             p.children -= 1;
             p.zombies += 1;
             if std::mem::take(&mut p.waits_for_child) {
+                // Synchronous, but placement does not heed that from a waker that exits.
                 self.wake(parent, cpu, Some(task));
             }
         }

@@ -101,6 +101,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if s.prev != s.next {
             self.switched(cpu, s);
         }
+        // What a balancing pass took delays whatever comes next.
+        let work = self.kernel.take_work();
+        let c = &mut self.cpus[cpu.index()];
+        c.progress_from = c.progress_from.max(self.now).saturating_add(work);
         self.project(cpu);
     }
 
@@ -122,9 +126,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.cpus[cpu.index()].progress_from = self.now + cost;
         }
         match (s.prev, s.next) {
-            (None, Some(_)) => self.arm_tick(cpu),
-            (Some(_), None) => {
-                // NO_HZ: an idle CPU has no tick.
+            (None, Some(_)) if self.config.kernel.nohz => self.arm_tick(cpu),
+            (Some(_), None) if self.config.kernel.nohz => {
+                // An idle CPU has no tick.
                 let c = &mut self.cpus[cpu.index()];
                 c.tick_generation = c.tick_generation.wrapping_add(1);
             }

@@ -20,6 +20,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Timer { task, generation } => self.on_timer(task, generation),
             Happening::Tick { cpu, generation } => self.on_tick(cpu, generation),
             Happening::Ipi(cpu) => self.on_ipi(cpu),
+            Happening::NohzKick(cpu) => self.on_nohz_kick(cpu),
             Happening::Resched { cpu, generation } => self.on_resched(cpu, generation),
             Happening::Progress { cpu, generation } => {
                 if self.cpus[cpu.index()].progress_generation == generation {
@@ -67,7 +68,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let t = &mut self.tasks[task.index()];
         t.timer_generation = t.timer_generation.wrapping_add(1);
         self.wake(task, cpu, None);
-        let cost = self.cost().wakeup;
+        let cost = self.wake_cost(1);
         self.occupy(cpu, cost, false);
         self.end_sleeps(cpu);
         self.settle(cost + self.cost().irq_exit);
@@ -81,10 +82,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.begin_context(cpu, Context::Tick);
         self.kernel.scheduler_tick(cpu, self.now, &mut self.observer);
         self.arm_tick(cpu);
-        let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
+        // The balancing softirq runs at the end of the interrupt.
+        let softirq = self.kernel.take_work();
+        let (tick, delay) = (self.cost().tick + softirq, self.cost().tick_to_switch + softirq);
         self.occupy(cpu, tick, false);
         self.end_sleeps(cpu);
         self.settle(delay.max(tick));
+        self.resume_idle(cpu);
     }
 
     fn on_hrtick(&mut self, cpu: CpuId, generation: u32) {
@@ -106,9 +110,31 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         self.begin_context(cpu, Context::Ipi);
         self.kernel.sched_ttwu_pending(cpu, self.now, &mut self.observer);
-        let cost = self.cost().wakeup;
+        let cost = self.wake_cost(1);
         self.occupy(cpu, cost, false);
         self.settle(cost + self.cost().irq_exit);
+    }
+
+    /// An idle CPU is interrupted to balance for itself and the other tickless ones.
+    fn on_nohz_kick(&mut self, cpu: CpuId) {
+        if self.defer_in_irq(cpu, Happening::NohzKick(cpu)) {
+            return;
+        }
+        self.begin_context(cpu, Context::Ipi);
+        self.kernel.nohz_balance(cpu, self.now, &mut self.observer);
+        let cost = self.kernel.take_work();
+        self.occupy(cpu, cost, false);
+        self.settle(cost + self.cost().irq_exit);
+        self.resume_idle(cpu);
+    }
+
+    /// An interrupt has ended the halt of an idle CPU; with nothing to run it halts again.
+    fn resume_idle(&mut self, cpu: CpuId) {
+        let rq = self.kernel.rq(cpu);
+        if rq.curr.is_none() && !rq.need_resched {
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false });
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+        }
     }
 
     fn on_resched(&mut self, cpu: CpuId, generation: u32) {
@@ -141,7 +167,16 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// Wakes a task from CPU `by`.
     pub(super) fn wake(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>) {
-        let wake = self.kernel.try_to_wake_up(task, by, waker, self.now, &mut self.observer);
+        self.wake_up(task, by, waker, false);
+    }
+
+    /// Wakes a task that takes over from its waker, which says that it is about to sleep (`WF_SYNC`).
+    pub(super) fn wake_sync(&mut self, task: TaskId, by: CpuId, waker: TaskId) {
+        self.wake_up(task, by, Some(waker), true);
+    }
+
+    fn wake_up(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>, sync: bool) {
+        let wake = self.kernel.try_to_wake_up(task, by, waker, sync, self.now, &mut self.observer);
         if let Wake::Queued(cpu, true) = wake {
             let at = self.now + self.cost().ipi;
             self.queue.push(at, Happening::Ipi(cpu));
@@ -152,6 +187,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// handled on the active CPU.
     pub(super) fn settle(&mut self, delay: Nanos) {
         self.wake_stoppers();
+        while let Some(cpu) = self.kernel.take_nohz_kick() {
+            self.queue.push(self.now + self.cost().ipi, Happening::NohzKick(cpu));
+        }
         while let Some(cpu) = self.kernel.take_hrtick() {
             self.arm_hrtick(cpu);
         }

@@ -110,3 +110,10 @@ pub struct TaskInfo {
     /// A thread of the kernel itself, not of the scenario.
     pub kthread: bool,
 }
+
+impl TaskInfo {
+    /// Whether it is a task of the scenario that has not ended: threads of the kernel never do.
+    pub fn is_unfinished(&self) -> bool {
+        self.end.is_none() && !self.kthread
+    }
+}

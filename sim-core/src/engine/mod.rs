@@ -153,7 +153,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub fn run(&mut self) -> Result<Outcome, SimError> {
         let stop = self.config.duration.map_or(Instant::NEVER, |d| Instant(d.0));
         for i in 0..self.cpus.len() {
-            self.observer.event(self.now, &Event::CpuIdle { cpu: CpuId::new(i), enter: true });
+            let cpu = CpuId::new(i);
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+            if !self.config.kernel.nohz {
+                self.arm_tick(cpu);
+            }
         }
         let end = loop {
             if self.alive == 0 && !self.infos.is_empty() {
@@ -208,13 +212,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Resched { cpu, generation } => cpus[cpu.index()].resched_generation == generation,
             Happening::Progress { cpu, generation } => cpus[cpu.index()].progress_generation == generation,
             Happening::Hrtick { cpu, generation } => cpus[cpu.index()].hrtick_generation == generation,
-            Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) | Happening::Ipi(_) => true,
+            Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => true,
+            Happening::Ipi(_) | Happening::NohzKick(_) => true,
         });
         self.prune_at = (2 * self.queue.len()).max(PRUNE_AT_LEAST);
     }
 
     fn stalled(&self) -> End {
-        let waiting = (0..self.infos.len()).filter(|i| self.infos[*i].end.is_none());
+        let waiting = (0..self.infos.len()).filter(|i| self.infos[*i].is_unfinished());
         End::Stalled(waiting.map(TaskId::new).collect())
     }
 

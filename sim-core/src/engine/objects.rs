@@ -136,8 +136,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         Attempt::Block(Then::Attempt(Op::EpollWait(epoll)))
     }
 
-    pub(super) fn wake_cost(&self, woken: u32) -> Nanos {
-        Nanos(self.cost().wakeup.0 * u64::from(woken))
+    /// What waking so many took the waker, the search for their CPUs included.
+    pub(super) fn wake_cost(&mut self, woken: u32) -> Nanos {
+        Nanos(self.cost().wakeup.0 * u64::from(woken)) + self.kernel.take_work()
     }
 
     fn wait_child(&mut self, task: TaskId, all: bool) -> Attempt {

@@ -1,7 +1,7 @@
 //! The event queue: one heap, a total order, cancellation by generation.
 //!
 //! **The order is behaviour.** Events come by time; at one instant by [`Class`], whose variants stand in order of
-//! precedence; within a class first in, first out. `ARCHITECTURE.md` carries the same table.
+//! precedence; within a class first in, first out, but ticks by CPU. `ARCHITECTURE.md` carries the same table.
 
 use crate::id::{CpuId, TaskId};
 use crate::time::Instant;
@@ -23,6 +23,13 @@ pub(crate) enum Class {
     Resched,
     /// The running task's burst ends.
     Progress,
+}
+
+impl Class {
+    /// Whether such events alone make no task runnable. A CPU that runs one has other events than its tick.
+    const fn is_machine(self) -> bool {
+        matches!(self, Class::Machine | Class::Tick)
+    }
 }
 
 /// What happens.
@@ -57,6 +64,8 @@ pub(crate) enum Happening {
     },
     /// Queued wake-ups are enqueued.
     Ipi(CpuId),
+    /// An idle CPU balances for the tickless ones.
+    NohzKick(CpuId),
     /// A CPU reschedules.
     Resched {
         /// The CPU.
@@ -79,7 +88,7 @@ impl Happening {
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => Class::Machine,
             Happening::Timer { .. } | Happening::Hrtick { .. } => Class::Timer,
             Happening::Tick { .. } => Class::Tick,
-            Happening::Ipi(_) => Class::Ipi,
+            Happening::Ipi(_) | Happening::NohzKick(_) => Class::Ipi,
             Happening::Resched { .. } => Class::Resched,
             Happening::Progress { .. } => Class::Progress,
         }
@@ -94,7 +103,7 @@ pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Entry>>,
     sequence: u64,
     last: Instant,
-    /// How many of the events are the machine's own.
+    /// How many of the events are the machine's own: they make no task runnable.
     machine: usize,
 }
 
@@ -102,15 +111,17 @@ impl EventQueue {
     /// Adds an event. Panics if it lies before the event popped last: time never goes back.
     pub(crate) fn push(&mut self, at: Instant, what: Happening) {
         assert!(at >= self.last, "an event at {at:?} lies before the present {:?}", self.last);
-        self.machine += usize::from(what.class() == Class::Machine);
-        self.heap.push(Reverse((at, what.class(), self.sequence, what)));
+        self.machine += usize::from(what.class().is_machine());
+        // The ticks of one instant come in the order of CPUs, whenever they were armed.
+        let order = if let Happening::Tick { cpu, .. } = what { u64::from(cpu.0) } else { self.sequence };
+        self.heap.push(Reverse((at, what.class(), order, what)));
         self.sequence += 1;
     }
 
     /// The next event.
     pub(crate) fn pop(&mut self) -> Option<(Instant, Happening)> {
         let Reverse((at, class, _, what)) = self.heap.pop()?;
-        self.machine -= usize::from(class == Class::Machine);
+        self.machine -= usize::from(class.is_machine());
         self.last = at;
         Some((at, what))
     }
@@ -122,7 +133,12 @@ impl EventQueue {
 
     /// Drops cancelled events before their time.
     pub(crate) fn retain(&mut self, mut valid: impl FnMut(Happening) -> bool) {
-        self.heap.retain(|Reverse((.., what))| valid(*what));
+        let machine = &mut self.machine;
+        self.heap.retain(|Reverse((_, class, _, what))| {
+            let keep = valid(*what);
+            *machine -= usize::from(!keep && class.is_machine());
+            keep
+        });
     }
 
     /// Whether nothing is left that could make a task do anything: no event, or only those of the machine itself, which

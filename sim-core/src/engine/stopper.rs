@@ -70,6 +70,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Mirrors: `sched_exec()`.
     pub(super) fn sched_exec(&mut self, task: TaskId, action: Action) -> Attempt {
         self.kernel.sched_exec(task, self.now, &mut self.observer);
-        Attempt::Then(self.cost().exec, Op::Kernel(action))
+        Attempt::Then(self.cost().exec + self.kernel.take_work(), Op::Kernel(action))
     }
 }

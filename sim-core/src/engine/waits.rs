@@ -117,7 +117,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// The unfinished tasks, and those of them that wait for programs that cannot tell what they will do.
     fn waits(&self) -> (Vec<Unfinished>, BTreeSet<TaskId>) {
-        let ids = || (0..self.infos.len()).filter(|i| self.infos[*i].end.is_none()).map(TaskId::new);
+        let ids = || (0..self.infos.len()).filter(|i| self.infos[*i].is_unfinished()).map(TaskId::new);
         let barriers = self.barriers_by_waiter();
         let mut list: Vec<Unfinished> =
             ids().map(|task| Unfinished { task, doing: self.doing(task, &barriers) }).collect();

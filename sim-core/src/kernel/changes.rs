@@ -5,9 +5,10 @@
 
 use super::features::Feature as F;
 use super::rules::{
-    ActiveAfterFailures, Balancer, BuddyClear, IdleEntities, IdleSearch, IdleSleeperThreshold, IdlestGroup,
-    IdlestNuma, KthreadStacking, LoadLimit, NewidleGate, NohzNext, NrLatency, NumaTolerance, PipeWake,
-    RecentUsedCpu, Rules, ScanBudget, ScanCostAverage, SchedIdleCpu, TtwuQueueRule, TunablesIn,
+    ActiveAfterFailures, Balancer, BuddyClear, ClusterLevel, IdleEntities, IdleSearch, IdleSleeperThreshold,
+    IdlestGroup, IdlestNuma, KthreadStacking, LoadLimit, NewidleGate, NohzNext, NrLatency, NumaDistances,
+    NumaTolerance, PipeWake, RecentUsedCpu, Rules, ScanBudget, ScanCostAverage, SchedIdleCpu, TtwuQueueRule,
+    TunablesIn,
 };
 use super::version::Release;
 
@@ -28,15 +29,43 @@ pub struct Change {
     pub apply: fn(&mut Rules),
 }
 
-/// All changes from 4.19 to 6.5 that this model knows, oldest first. Sources: core.md §2.6, §14.1, §14.2; smp.md §4.7.
+/// All changes from 4.19 to 6.5 that this model knows, oldest first. Sources: core.md §2.6, §14.1, §14.2; smp.md §1, §2, §3,
+/// §4.4.8, §4.7; patches.md §0.1.
 pub const CHANGES: &[Change] = &[
+    Change {
+        id: "asym-clears-prefer-sibling",
+        commit: None,
+        since: Release::new(5, 0, 0),
+        stable: &[],
+        what: "a domain of CPUs of different capacity takes SD_PREFER_SIBLING from its child",
+        apply: |r| r.asym_clears_prefer_sibling = true,
+    },
+    Change {
+        id: "clock-pelt",
+        commit: None,
+        since: Release::new(5, 1, 0),
+        stable: &[],
+        what: "load is tracked by a clock that slow CPUs slow down, instead of counting their time less",
+        apply: |r| r.pelt.scaled_clock = true,
+    },
+    Change {
+        id: "no-smt-gain",
+        commit: None,
+        since: Release::new(5, 1, 0),
+        stable: &[],
+        what: "a hardware thread has the full capacity of 1024, not 589",
+        apply: |r| r.pelt.smt_gain = false,
+    },
     Change {
         id: "no-lb-bias",
         commit: None,
         since: Release::new(5, 4, 0),
         stable: &[],
-        what: "LB_BIAS is gone",
-        apply: |r| r.features.remove(F::LbBias),
+        what: "LB_BIAS and cpu_load[] are gone (exact release unsure: 5.0 to 5.3)",
+        apply: |r| {
+            r.features.remove(F::LbBias);
+            r.pelt.cpu_load_array = false;
+        },
     },
     Change {
         id: "newidle-no-double",
@@ -62,6 +91,14 @@ pub const CHANGES: &[Change] = &[
         what: "CPUs a task may not use no longer take from the budget of a search (release between 4.20 and \
                5.4 not known)",
         apply: |r| r.select.scan_counts_disallowed = false,
+    },
+    Change {
+        id: "util-est-within-capacity",
+        commit: None,
+        since: Release::new(5, 4, 0),
+        stable: &[],
+        what: "a utilisation above the CPU's capacity does not enter the estimate",
+        apply: |r| r.pelt.util_est_within_capacity = true,
     },
     Change {
         id: "scale-load-floor",
@@ -225,6 +262,38 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.select.scan_cost_average = ScanCostAverage::Divide,
     },
     Change {
+        id: "no-asym-balance-wake",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "domains of CPUs of different capacity no longer have SD_BALANCE_WAKE",
+        apply: |r| r.asym_balance_wake = false,
+    },
+    Change {
+        id: "runnable-avg",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "runnable_avg (time runnable or running) replaces runnable_load_avg",
+        apply: |r| r.pelt.runnable_is_time = true,
+    },
+    Change {
+        id: "x86-frequency-invariance",
+        commit: None,
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "load tracking knows the CPU frequency on x86",
+        apply: |r| r.pelt.frequency_invariance = true,
+    },
+    Change {
+        id: "no-sd-load-balance",
+        commit: None,
+        since: Release::new(5, 8, 0),
+        stable: &[],
+        what: "SD_LOAD_BALANCE is gone: every domain is balanced",
+        apply: |r| r.sd_load_balance = false,
+    },
+    Change {
         id: "ttwu-queue-switching-out",
         commit: None,
         since: Release::new(5, 8, 0),
@@ -295,6 +364,30 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "hardware threads outside the last-level cache domain (isolated ones) are not searched",
         apply: |r| r.select.smt_search_in_llc = true,
+    },
+    Change {
+        id: "sd-busy-factor-16",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "busy_factor of domains is 16 instead of 32",
+        apply: |r| r.busy_factor = 16,
+    },
+    Change {
+        id: "sd-imbalance-pct-117",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "imbalance_pct of domains that share no cache is 117 instead of 125",
+        apply: |r| r.imbalance_pct = 117,
+    },
+    Change {
+        id: "numa-distances-all",
+        commit: None,
+        since: Release::new(5, 10, 0),
+        stable: &[],
+        what: "all node distances make NUMA domains, not only those from the first node",
+        apply: |r| r.numa_distances = NumaDistances::All,
     },
     Change {
         id: "numa-quarter",
@@ -428,6 +521,14 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.features.define(F::BaseSlice, true),
     },
     Change {
+        id: "numa-groups-within-span",
+        commit: None,
+        since: Release::new(5, 13, 0),
+        stable: &[],
+        what: "groups of NUMA domains hold no CPUs beyond the domain (not read in source)",
+        apply: |r| r.numa_groups_within_span = true,
+    },
+    Change {
         id: "detach-needs-two",
         commit: None,
         since: Release::new(5, 13, 0),
@@ -546,12 +647,28 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.select.kthread_stacking = KthreadStacking::InTask,
     },
     Change {
+        id: "cluster-level",
+        commit: None,
+        since: Release::new(5, 16, 0),
+        stable: &[],
+        what: "clusters (shared second-level caches) are a level of domains, but not on x86 with different kinds of cores",
+        apply: |r| r.cluster_level = ClusterLevel::NotHybrid,
+    },
+    Change {
+        id: "pelt-sums-consistent",
+        commit: None,
+        since: Release::new(5, 17, 0),
+        stable: &[],
+        what: "load sums never fall below what their averages stand for (release from memory)",
+        apply: |r| r.pelt.sums_kept_consistent = true,
+    },
+    Change {
         id: "imb-numa-nr",
         commit: None,
         since: Release::new(5, 18, 0),
         stable: &[],
-        what: "small imbalances between nodes stay while this node would have at most imb_numa_nr tasks",
-        apply: |r| r.balance.numa_tolerance = NumaTolerance::ImbNumaNr,
+        what: "imb_numa_nr: how many tasks nodes may differ by depends on their caches",
+        apply: |r| r.imb_numa_nr = true,
     },
     Change {
         id: "idlest-imb-numa-nr",
@@ -560,6 +677,15 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "new tasks stay on a node within imb_numa_nr",
         apply: |r| r.select.idlest_numa = IdlestNuma::ImbNumaNr,
+    },
+    Change {
+        id: "attached-load-sum",
+        commit: None,
+        since: Release::new(5, 18, 0),
+        // Read in 5.10.223; the first 5.10 release that has it is not known.
+        stable: &[Release::new(5, 10, 223)],
+        what: "an attached load sum is at least 1 (release from memory)",
+        apply: |r| r.pelt.attached_load_sum_not_zero = true,
     },
     Change {
         id: "sis-util",
@@ -579,6 +705,14 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "every wake-up to a CPU without runnable tasks is queued remotely",
         apply: |r| r.ttwu_queue = TtwuQueueRule::OrTargetIdle,
+    },
+    Change {
+        id: "idle-lag-estimated",
+        commit: None,
+        since: Release::new(6, 0, 0),
+        stable: &[],
+        what: "a task that wakes away from an idle CPU decays for the time that its queue has not seen",
+        apply: |r| r.pelt.idle_lag_estimated = true,
     },
     Change {
         id: "newidle-rechecks-work",
@@ -634,6 +768,14 @@ pub const CHANGES: &[Change] = &[
         stable: &[],
         what: "recent_used_cpu is tested for the CPU it names",
         apply: |r| r.select.recent_used_cpu = RecentUsedCpu::Prev,
+    },
+    Change {
+        id: "cluster-level-hybrid",
+        commit: None,
+        since: Release::new(6, 5, 0),
+        stable: &[],
+        what: "clusters are a level on x86 with different kinds of cores too (read in 6.6; not in 6.1)",
+        apply: |r| r.cluster_level = ClusterLevel::All,
     },
     Change {
         id: "ni-random",

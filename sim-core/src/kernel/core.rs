@@ -39,6 +39,7 @@ impl<H: Hooks> Kernel<H> {
         rq.nontask_pending -= nontask;
         rq.clock = now.0;
         rq.clock_task += delta - nontask;
+        self.update_rq_clock_pelt(cpu, delta - nontask);
     }
 
     /// Tells the scheduler that an interrupt or the hypervisor took this much of the CPU's time.
@@ -69,6 +70,7 @@ impl<H: Hooks> Kernel<H> {
         self.update_rq_clock(cpu, now);
         self.rqs[cpu.index()].ticks += 1;
         self.tick_of_current(cpu, false, now, o);
+        self.cpu_load_update(cpu, now);
         self.periodic_balance(cpu, now, o);
     }
 
@@ -102,6 +104,9 @@ impl<H: Hooks> Kernel<H> {
             self.rqs[cpu.index()].nr_running -= 1;
         }
         let next = self.pick_next_task(cpu, prev, now, o);
+        if next.is_none() {
+            self.update_idle_core(cpu);
+        }
         self.rqs[cpu.index()].need_resched = false;
         self.newly_resched.retain(|c| *c != cpu);
         let switch = Switch { prev, next, kind };
@@ -109,6 +114,9 @@ impl<H: Hooks> Kernel<H> {
             self.context_switch(cpu, switch, now, o);
         } else if let Some(task) = next {
             o.event(now, &Event::Repick { cpu, task });
+        }
+        if let (Some(p), SwitchKind::Exited) = (prev, kind) {
+            self.task_dead_fair(p);
         }
         switch
     }

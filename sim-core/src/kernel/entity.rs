@@ -33,6 +33,8 @@ pub struct SchedEntity {
     pub idle: bool,
     /// Load tracking; all zero on a machine with one CPU.
     pub avg: SchedAvg,
+    /// To 5.6 the weight it adds to runnable load, stored units; later a group's tasks, as last counted.
+    pub runnable_weight: u64,
 }
 
 impl SchedEntity {

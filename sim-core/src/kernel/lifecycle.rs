@@ -4,13 +4,14 @@ use super::fair::Enqueue;
 use super::hooks::Hooks;
 use super::pelt::SchedAvg;
 use super::runqueue::SchedClass;
+use super::select::{SelectFor, WakeeFlips};
 use super::stop::StopWork;
 use super::task::{SchedTask, TaskState};
 use super::weight::LoadWeight;
 use super::{Kernel, Policy, entity::SchedEntity};
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, EntityId, GroupId, TaskId};
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, MigrateReason, Observer};
 use crate::time::Instant;
 
 /// What a task is born with.
@@ -58,6 +59,7 @@ impl<H: Hooks> Kernel<H> {
             task: Some(id),
             idle: params.policy == Policy::Idle,
             avg: SchedAvg::default(),
+            runnable_weight: LoadWeight::of_task(params.nice, params.policy).weight,
         });
         self.tasks.push(SchedTask {
             state,
@@ -73,6 +75,9 @@ impl<H: Hooks> Kernel<H> {
             autogroup: None,
             nvcsw: 0,
             nivcsw: 0,
+            kthread: false,
+            wakee_flips: WakeeFlips::default(),
+            recent_used_cpu: cpu,
         });
         id
     }
@@ -88,12 +93,13 @@ impl<H: Hooks> Kernel<H> {
             cpus_allowed: p.cpus_allowed.clone(),
             group: p.group,
         };
-        let (cpu, cgroup, autogroup) = (p.cpu, p.cgroup, p.autogroup);
+        let (cpu, cgroup, autogroup, flips) = (p.cpu, p.cgroup, p.autogroup, p.wakee_flips);
         let child = self.new_task(&params, cpu, TaskState::New);
         let c = &mut self.tasks[child.index()];
-        (c.cgroup, c.autogroup) = (cgroup, autogroup);
+        (c.cgroup, c.autogroup, c.wakee_flips) = (cgroup, autogroup, flips);
         let group = self.effective_group(child);
         self.set_task_group(child, group);
+        self.init_entity_runnable_average(self.tasks[child.index()].se);
         self.task_fork_fair(child, now, o);
         o.event(now, &Event::Fork { parent: Some(parent), child });
         child
@@ -104,12 +110,13 @@ impl<H: Hooks> Kernel<H> {
     /// Mirrors: `wake_up_new_task()`.
     pub fn wake_up_new_task<O: Observer>(&mut self, child: TaskId, now: Instant, o: &mut O) -> CpuId {
         assert_eq!(self.tasks[child.index()].state, TaskState::New, "woken as new once only");
-        let cpu = self.select_task_rq(child, now, o);
+        let cpu = self.select_task_rq(child, SelectFor::Fork, now, o);
         if cpu != self.tasks[child.index()].cpu {
             // A new task's vruntime is relative already: only its queue changes.
-            self.move_to_cpu(child, cpu, now, o);
+            self.move_to_cpu(child, cpu, MigrateReason::Fork, now, o);
         }
         self.update_rq_clock(cpu, now);
+        self.post_init_entity_util_avg(child);
         self.tasks[child.index()].state = TaskState::Runnable;
         self.enqueue_task_fair(child, Enqueue::default(), now, o);
         self.rqs[cpu.index()].nr_running += 1;
@@ -171,9 +178,11 @@ impl<H: Hooks> Kernel<H> {
         }
         let t = &mut self.tasks[task.index()];
         (t.nice, t.policy) = (nice, policy);
-        let e = &mut self.entities[se.index()];
-        e.load = LoadWeight::of_task(nice, policy);
-        e.idle = policy == Policy::Idle;
+        self.reweight_averages(self.entities[se.index()].cfs_rq, se, |e| {
+            e.load = LoadWeight::of_task(nice, policy);
+            e.runnable_weight = e.load.weight;
+            e.idle = policy == Policy::Idle;
+        });
         if queued {
             self.enqueue_task_fair(task, Enqueue::default(), now, o);
         }
@@ -203,11 +212,11 @@ impl<H: Hooks> Kernel<H> {
             return;
         }
         if t.on_cpu {
-            self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to });
+            self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to, reason: MigrateReason::Affinity });
         } else {
             self.update_rq_clock(cpu, now);
             self.deactivate(task, now, o);
-            self.attach(task, to, now, o);
+            self.attach(task, to, MigrateReason::Affinity, now, o);
         }
     }
 
@@ -219,8 +228,15 @@ impl<H: Hooks> Kernel<H> {
     }
 
     /// Mirrors: `attach_task()`: enqueue on another CPU, then check preemption.
-    pub(super) fn attach<O: Observer>(&mut self, task: TaskId, cpu: CpuId, now: Instant, o: &mut O) {
-        self.move_to_cpu(task, cpu, now, o);
+    pub(super) fn attach<O: Observer>(
+        &mut self,
+        task: TaskId,
+        cpu: CpuId,
+        reason: MigrateReason,
+        now: Instant,
+        o: &mut O,
+    ) {
+        self.move_to_cpu(task, cpu, reason, now, o);
         self.update_rq_clock(cpu, now);
         self.enqueue_task_fair(task, Enqueue::default(), now, o);
         self.rqs[cpu.index()].nr_running += 1;

@@ -7,6 +7,7 @@
 mod balance;
 pub mod changes;
 mod core;
+pub mod domains;
 pub mod entity;
 mod fair;
 pub mod features;
@@ -36,14 +37,17 @@ pub use wakeup::Wake;
 
 use crate::cpumask::CpuMask;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
+use crate::machine::topology::Topology;
 use crate::observe::Observer;
 use crate::time::{Instant, Nanos};
+use domains::{Domains, LlcId};
 use entity::SchedEntity;
 use features::Features;
 use hooks::{Hooks, NoHooks};
 use rules::Rules;
 use runqueue::{CfsRq, Rq};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use task::SchedTask;
 use tunables::Tunables;
 
@@ -70,14 +74,19 @@ pub struct KernelConfig {
     pub tunables: Tunables,
     /// Feature switches as set.
     pub features: Features,
-    /// Online CPUs.
+    /// CPUs are numbered below this (`nr_cpu_ids`).
     pub cpus: u32,
+    /// How the CPUs hang together.
+    #[serde(skip)]
+    pub topology: Arc<Topology>,
     /// Ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Preemption model.
     pub preempt: PreemptModel,
     /// `sched_autogroup_enabled`: each session is a group of its own. On by default, off on Debian.
     pub autogroup: bool,
+    /// An idle CPU has no tick (`nohz=off` clears it).
+    pub nohz: bool,
     /// `skew_tick=1`: CPU i ticks i · (T/2)/CPUs later.
     pub skew_tick: bool,
     /// `CONFIG_IRQ_TIME_ACCOUNTING`: interrupt time is not charged to tasks. Off on Debian.
@@ -87,18 +96,29 @@ pub struct KernelConfig {
 }
 
 impl KernelConfig {
-    /// A kernel with its boot defaults on a machine with `cpus` CPUs: HZ 250, voluntary preemption.
+    /// A kernel with its boot defaults on a machine with `cpus` equal CPUs under one cache: HZ 250, voluntary preemption.
+    ///
+    /// # Panics
+    /// When there is no CPU, or more than [`MAX_CPUS`](crate::cpumask::MAX_CPUS).
     pub fn new(profile: &'static Profile, cpus: u32) -> KernelConfig {
+        let topology = Topology::uniform(cpus).expect("a machine has between 1 and MAX_CPUS CPUs");
+        KernelConfig::on(profile, Arc::new(topology))
+    }
+
+    /// A kernel with its boot defaults on a machine.
+    pub fn on(profile: &'static Profile, topology: Arc<Topology>) -> KernelConfig {
         let rules = profile.rules();
         KernelConfig {
             profile: profile.name,
-            tunables: Tunables::boot(cpus),
+            tunables: Tunables::boot(topology.online().count() as u32),
             features: rules.features,
             rules,
-            cpus,
+            cpus: topology.nr_cpu_ids() as u32,
+            topology,
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,
+            nohz: true,
             skew_tick: false,
             irq_time_accounting: false,
             steal_time_accounting: false,
@@ -123,6 +143,8 @@ pub struct Kernel<H = NoHooks> {
     entities: Vec<SchedEntity>,
     tasks: Vec<SchedTask>,
     groups: Vec<TaskGroup>,
+    topology: Arc<Topology>,
+    domains: Arc<Domains>,
     /// What CPUs of a last-level cache share, by the number of the cache.
     pub(in crate::kernel) llc_shared: Vec<LlcShared>,
     /// CPUs whose need_resched was set since the last [`Kernel::take_resched`].
@@ -131,6 +153,10 @@ pub struct Kernel<H = NoHooks> {
     newly_hrtick: Vec<CpuId>,
     /// CPUs whose stopper thread is wanted since the last [`Kernel::take_stop_request`].
     stop_requests: Vec<CpuId>,
+    /// Idle CPUs asked to balance for all tickless ones since the last [`Kernel::take_nohz_kick`].
+    nohz_kicks: Vec<CpuId>,
+    /// Time that scans and balancing passes took since the last [`Kernel::take_work`], ns.
+    work_ns: u64,
 }
 
 impl<H: Hooks> Kernel<H> {
@@ -140,25 +166,51 @@ impl<H: Hooks> Kernel<H> {
         assert!(cpus > 0, "a machine has at least one CPU");
         let root = |i| CfsRq::new(CpuId::new(i), GroupId::ROOT, None);
         let queues: Vec<CfsRqId> = (0..cpus).map(CfsRqId::new).collect();
-        Kernel {
+        let topology = Arc::clone(&config.topology);
+        let domains = domains::build(&topology, &config.rules, &[]);
+        let domains = domains.expect("without partitions nothing can be wrong with them");
+        let mut kernel = Kernel {
             rqs: queues.iter().map(|q| Rq::new(*q)).collect(),
             cfs_rqs: (0..cpus).map(root).collect(),
             entities: Vec::new(),
             tasks: Vec::new(),
             groups: vec![TaskGroup::root(queues)],
-            // One cache until topology is modelled.
-            llc_shared: vec![LlcShared { nr_busy_cpus: config.cpus, ..LlcShared::default() }],
+            llc_shared: (0..domains.nr_llcs())
+                .map(|i| LlcShared::new(domains.llc_span(LlcId::new(i))))
+                .collect(),
+            topology,
+            domains: Arc::new(domains),
             newly_resched: Vec::with_capacity(cpus),
             newly_hrtick: Vec::with_capacity(cpus),
-            stop_requests: Vec::new(),
+            stop_requests: Vec::with_capacity(cpus),
+            nohz_kicks: Vec::with_capacity(cpus),
+            work_ns: 0,
             hooks,
             config,
+        };
+        kernel.set_capacities();
+        kernel
+    }
+
+    fn set_capacities(&mut self) {
+        let topology = Arc::clone(&self.topology);
+        for c in topology.cpus() {
+            let threads = topology.siblings(c).count_and(topology.online());
+            self.set_cpu_scale(c.cpu, c.capacity.into(), threads as u32);
         }
     }
 
-    /// All CPUs of the machine.
+    /// All online CPUs.
     pub fn all_cpus(&self) -> CpuMask {
-        CpuMask::first(self.config.cpus)
+        self.topology.online().clone()
+    }
+    /// The machine.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+    /// Its scheduling domains.
+    pub fn domains(&self) -> &Domains {
+        &self.domains
     }
     /// A CPU's run queue.
     pub fn rq(&self, cpu: CpuId) -> &Rq {
@@ -197,6 +249,16 @@ impl<H: Hooks> Kernel<H> {
     /// [`Kernel::schedule`] in its own time.
     pub fn take_resched(&mut self) -> Option<CpuId> {
         if self.newly_resched.is_empty() { None } else { Some(self.newly_resched.remove(0)) }
+    }
+
+    /// The next CPU asked to balance for the idle ones. The driver interrupts it, then calls [`Kernel::nohz_balance`].
+    pub fn take_nohz_kick(&mut self) -> Option<CpuId> {
+        if self.nohz_kicks.is_empty() { None } else { Some(self.nohz_kicks.remove(0)) }
+    }
+
+    /// Time that scans for idle CPUs and balancing passes took since the last call, on the CPU that made them.
+    pub fn take_work(&mut self) -> Nanos {
+        Nanos(std::mem::take(&mut self.work_ns))
     }
 
     /// CPU time a task has used until `now`, time not charged yet included.

@@ -3,6 +3,7 @@
 use super::balance::RqBalance;
 use super::entity::before;
 use super::pelt::{CfsRqPelt, RqPelt, SchedAvg};
+use super::select::WakeeFlips;
 use super::stop::StopWork;
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
@@ -155,6 +156,10 @@ pub struct Rq {
     pub stop_work: Vec<StopWork>,
     /// Ticks seen while busy, for the interim periodic even-out.
     pub ticks: u64,
+    /// Whom interrupts wake while the CPU idles.
+    pub idle_task_flips: WakeeFlips,
+    /// Exit latency of the idle state the CPU is in, ns; none while it is in no state the kernel knows.
+    pub idle_exit_latency: Option<u64>,
     /// Balancing.
     pub balance: RqBalance,
     /// Load tracking of the CPU.
@@ -178,6 +183,8 @@ impl Rq {
             stopper: None,
             stop_work: Vec::new(),
             ticks: 0,
+            idle_task_flips: WakeeFlips::default(),
+            idle_exit_latency: None,
             balance: RqBalance::new(),
             pelt: RqPelt::default(),
         }

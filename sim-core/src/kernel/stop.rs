@@ -2,11 +2,12 @@
 
 use super::hooks::Hooks;
 use super::runqueue::SchedClass;
+use super::select::SelectFor;
 use super::task::TaskState;
 use super::{Kernel, Policy, TaskParams};
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, GroupId, TaskId};
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, MigrateReason, Observer};
 use crate::time::{Instant, Nanos};
 
 /// What a stopper thread is asked to do.
@@ -18,6 +19,8 @@ pub enum StopWork {
         task: TaskId,
         /// Where it goes.
         to: CpuId,
+        /// Why.
+        reason: MigrateReason,
     },
     /// Pushes a running task to the CPU that asked for it (`active_load_balance_cpu_stop`).
     ActiveBalance,
@@ -42,9 +45,9 @@ impl<H: Hooks> Kernel<H> {
     /// Mirrors: `sched_exec()`, v4.19–v6.5.
     pub fn sched_exec<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
         let cpu = self.tasks[task.index()].cpu;
-        let to = self.select_task_rq(task, now, o);
+        let to = self.select_task_rq(task, SelectFor::Exec, now, o);
         if to != cpu {
-            self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to });
+            self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to, reason: MigrateReason::Exec });
         }
     }
 
@@ -69,6 +72,7 @@ impl<H: Hooks> Kernel<H> {
         };
         let stopper = self.add_task(&params);
         self.tasks[stopper.index()].class = SchedClass::Stop;
+        self.set_kthread(stopper);
         self.rqs[cpu.index()].stopper = Some(stopper);
         stopper
     }
@@ -101,7 +105,9 @@ impl<H: Hooks> Kernel<H> {
     pub fn run_stop_work<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) -> bool {
         if !self.rqs[cpu.index()].stop_work.is_empty() {
             match self.rqs[cpu.index()].stop_work.remove(0) {
-                StopWork::MigrateTask { task, to } => self.migration_cpu_stop(cpu, task, to, now, o),
+                StopWork::MigrateTask { task, to, reason } => {
+                    self.migration_cpu_stop(cpu, task, to, reason, now, o);
+                }
                 StopWork::ActiveBalance => self.active_load_balance_cpu_stop(cpu, now, o),
             }
         }
@@ -114,6 +120,7 @@ impl<H: Hooks> Kernel<H> {
         cpu: CpuId,
         task: TaskId,
         to: CpuId,
+        reason: MigrateReason,
         now: Instant,
         o: &mut O,
     ) {
@@ -123,7 +130,7 @@ impl<H: Hooks> Kernel<H> {
         }
         self.update_rq_clock(cpu, now);
         self.deactivate(task, now, o);
-        self.attach(task, to, now, o);
+        self.attach(task, to, reason, now, o);
     }
 
     /// The stopper thread, if it has been woken.

@@ -1,6 +1,7 @@
 //! Decisions of the kernel model as data: what was compared, what was chosen, by which rule.
 
 use super::balance::Balance;
+use super::placement::Select;
 use crate::id::{CpuId, EntityId, TaskId};
 use crate::time::Nanos;
 use serde::Serialize;
@@ -185,37 +186,6 @@ pub struct Pick {
     pub chosen: EntityId,
     /// The rule that decided.
     pub rule: PickRule,
-}
-
-/// Why a task goes to a CPU: the interim rule, until scheduling domains are modelled (D-001).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SelectRule {
-    /// The only CPU allowed.
-    OnlyAllowed,
-    /// Interim: its previous CPU is idle.
-    InterimPrevIdle,
-    /// Interim: lowest-numbered idle CPU.
-    InterimIdle,
-    /// Interim: least loaded CPU.
-    InterimLeastLoaded,
-}
-
-/// The CPU for a waking, new or displaced task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Select {
-    /// The task.
-    pub task: TaskId,
-    /// The CPU it comes from.
-    pub prev: CpuId,
-    /// Runnable tasks on the CPU it comes from.
-    pub prev_nr_running: u32,
-    /// Runnable tasks on the CPU the rule chose.
-    pub chosen_nr_running: u32,
-    /// The choice, unless a hook changes it.
-    pub chosen: CpuId,
-    /// The rule that decided.
-    pub rule: SelectRule,
 }
 
 /// One decision.

@@ -1,6 +1,6 @@
 //! What a run did, per task and in total, after a warm-up.
 
-use super::{Event, Latencies, Observer, SwitchKind};
+use super::{Event, Latencies, MigrateReason, Observer, SwitchKind};
 use crate::id::TaskId;
 use crate::time::{Instant, Nanos};
 
@@ -178,7 +178,9 @@ impl Observer for Metrics {
                 self.tasks[task.index()].cpu_time += runtime.min(since_warmup);
             }
             Event::TickPreempt { task, .. } => self.tasks[task.index()].tick_preemptions += 1,
-            Event::Migrate { task, .. } => self.tasks[task.index()].migrations += 1,
+            Event::Migrate { task, reason, .. } => {
+                self.tasks[task.index()].migrations += u64::from(reason != MigrateReason::Fork);
+            }
             Event::Count { task, units } => self.tasks[task.index()].work += units,
             Event::NonTask { time, .. } => self.nontask += time,
             Event::Waking { .. }

@@ -5,18 +5,23 @@ mod decision;
 mod digest;
 mod latencies;
 mod metrics;
+mod placement;
 
 pub use balance::{Balance, BalanceRule, BalancedBecause, GroupType, IdleType, MigrationType};
 pub use decision::{
-    Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule, TickPreempt, TickRule,
-    WakeupPreempt,
+    Buddy, Decision, Pick, PickRule, Place, PreemptRule, TickPreempt, TickRule, WakeupPreempt,
 };
 pub use digest::Digest;
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
+pub use placement::{
+    Affine, AffineRule, AffineWeight, Flips, IDLEST_LEVELS, IdlestFigures, IdlestLevel, IdlestRule, Search,
+    Select, SelectReason, SelectRule,
+};
 
 use crate::id::{CpuId, TaskId};
 use crate::time::{Instant, Nanos};
+use serde::Serialize;
 
 /// How a task left the CPU (`prev_state` of `sched_switch`, and which counter it raised).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +36,55 @@ pub enum SwitchKind {
     Exited,
     /// The idle task left.
     FromIdle,
+}
+
+/// Why a task changed CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MigrateReason {
+    /// A wake-up chose another CPU than its last.
+    Wake,
+    /// A new task starts elsewhere than its parent runs. The kernel does not count these as migrations.
+    Fork,
+    /// It was about to exec.
+    Exec,
+    /// The periodic balance of a CPU with a tick.
+    Periodic,
+    /// A CPU about to idle.
+    NewIdle,
+    /// The balance done for tickless idle CPUs.
+    Nohz,
+    /// A stopper thread pushed it while it ran.
+    Active,
+    /// Its CPU was taken from its mask.
+    Affinity,
+}
+
+impl MigrateReason {
+    /// All reasons.
+    pub const ALL: [MigrateReason; 8] = [
+        MigrateReason::Wake,
+        MigrateReason::Fork,
+        MigrateReason::Exec,
+        MigrateReason::Periodic,
+        MigrateReason::NewIdle,
+        MigrateReason::Nohz,
+        MigrateReason::Active,
+        MigrateReason::Affinity,
+    ];
+    /// Name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MigrateReason::Wake => "wake",
+            MigrateReason::Fork => "fork",
+            MigrateReason::Exec => "exec",
+            MigrateReason::Periodic => "periodic",
+            MigrateReason::NewIdle => "newly_idle",
+            MigrateReason::Nohz => "nohz",
+            MigrateReason::Active => "active",
+            MigrateReason::Affinity => "affinity",
+        }
+    }
 }
 
 /// What a CPU executes when it calls the scheduler.
@@ -86,7 +140,7 @@ pub enum Event {
         /// need_resched of that CPU after it.
         resched_after: bool,
     },
-    /// A task changed CPU (`sched_migrate_task`).
+    /// A task changed CPU (`sched_migrate_task`, but for new tasks).
     Migrate {
         /// The task.
         task: TaskId,
@@ -94,6 +148,8 @@ pub enum Event {
         from: CpuId,
         /// To.
         to: CpuId,
+        /// Why.
+        reason: MigrateReason,
     },
     /// Run time was charged to a task (`sched_stat_runtime`).
     StatRuntime {

@@ -4,7 +4,7 @@ use crate::hand::{CPU0, Hand, MS};
 use crate::support::Log;
 use crate::support::{config, has_base_slice, hog, profiles, run, script, task};
 use sim_core::kernel::tunables::Tunable;
-use sim_core::observe::Event;
+use sim_core::observe::{Event, MigrateReason};
 use sim_core::program::{Action, ChildSpec, Objects};
 use sim_core::{CpuId, CpuMask, Nanos, Simulation, TaskId};
 
@@ -140,7 +140,9 @@ fn a_queued_task_keeps_its_distance_to_the_floor() {
         assert_eq!((h.v(x), h.min_vruntime(CPU0)), (105 * MS, 100 * MS));
         h.k.set_cpus_allowed(x, &CpuMask::one(CPU1), h.now, &mut h.log);
         assert_eq!((h.k.task(x).cpu, h.v(x)), (CPU1, 505 * MS), "{profile}");
-        assert!(h.log.events.iter().any(|(_, e)| *e == Event::Migrate { task: x, from: CPU0, to: CPU1 }));
+        let reason = MigrateReason::Affinity;
+        let migrate = Event::Migrate { task: x, from: CPU0, to: CPU1, reason };
+        assert!(h.log.events.iter().any(|(_, e)| *e == migrate));
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) use line::Style;
 
 use flags::Flags;
 use line::Line;
-use sim_core::observe::{Context, Event, Observer, SwitchKind};
+use sim_core::observe::{Context, Event, MigrateReason, Observer, SwitchKind};
 use sim_core::{CpuId, Instant, TaskId};
 use std::io::{self, Write};
 
@@ -261,8 +261,11 @@ impl<W: Write> Observer for Ftrace<W> {
                 self.wake_line(at, cpu, task, kind);
                 self.waking = false;
             }
-            Event::Migrate { task, from, to } => {
-                self.migrate(at, task, from, to);
+            Event::Migrate { task, from, to, reason } => {
+                // The kernel does not trace where a new task is sent.
+                if reason != MigrateReason::Fork {
+                    self.migrate(at, task, from, to);
+                }
                 self.tasks[task.index()].cpu = to;
             }
             Event::StatRuntime { task, runtime, vruntime } => {
@@ -285,7 +288,10 @@ impl<W: Write> Observer for Ftrace<W> {
                 let fields = format_args!("state={state} cpu_id={}", cpu.0);
                 self.write(at, cpu, Flags::idle(enter), TraceEvent::CpuIdle, fields);
             }
-            Event::TickPreempt { .. } | Event::Count { .. } | Event::NonTask { .. } => {}
+            Event::TickPreempt { .. }
+            | Event::Count { .. }
+            | Event::NonTask { .. }
+            | Event::StopRuntime { .. } => {}
         }
     }
 }

@@ -145,7 +145,7 @@ fn event_text(book: &Book, at: Instant, event: &Event) -> String {
             book.optional(curr),
             if resched_after { "is to be" } else { "is not" }
         ),
-        Event::Migrate { task, from, to } => {
+        Event::Migrate { task, from, to, .. } => {
             format!("{} moves from CPU {} to CPU {}", book.task(task), from.0, to.0)
         }
         _ => String::new(),

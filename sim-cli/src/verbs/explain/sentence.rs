@@ -5,8 +5,8 @@ use super::words::{Words, against, exact};
 use sim_core::kernel::features::Feature;
 use sim_core::kernel::rules::IdleSleeperThreshold;
 use sim_core::observe::{
-    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
-    TickPreempt, TickRule, WakeupPreempt,
+    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, TickPreempt, TickRule,
+    WakeupPreempt,
 };
 use sim_core::{EntityId, TaskId};
 use std::fmt::Write;
@@ -38,7 +38,7 @@ impl Words<'_> {
         Sentence { why, otherwise }
     }
 
-    fn task(&self, task: TaskId) -> String {
+    pub(super) fn task(&self, task: TaskId) -> String {
         self.book.task(task)
     }
     fn entity(&self, entity: EntityId) -> String {
@@ -256,25 +256,6 @@ impl Words<'_> {
             _ => None,
         };
         (why, otherwise)
-    }
-
-    fn select(&self, d: &Select) -> (String, Option<String>) {
-        let (who, cpu) = (self.task(d.task), d.chosen.0);
-        let why = match d.rule {
-            SelectRule::OnlyAllowed => format!("{who} goes to CPU {cpu}: the only one it may use"),
-            SelectRule::InterimPrevIdle => {
-                format!("{who} goes back to CPU {cpu}, which is idle (interim rule)")
-            }
-            SelectRule::InterimIdle => format!(
-                "{who} goes to CPU {cpu}, the first idle one it may use; CPU {} is busy (interim rule)",
-                d.prev.0
-            ),
-            SelectRule::InterimLeastLoaded => format!(
-                "{who} goes to CPU {cpu} with {} runnable tasks, the fewest; CPU {} has {} (interim rule)",
-                d.chosen_nr_running, d.prev.0, d.prev_nr_running
-            ),
-        };
-        (why, None)
     }
 
     fn balance(&self, d: &Balance) -> (String, Option<String>) {

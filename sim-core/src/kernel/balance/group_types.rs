@@ -21,7 +21,7 @@ const fn has_capacity(env: &Env<'_>, g: &GroupStats) -> bool {
 }
 
 /// Fills in type and, for overloaded groups, average load.
-pub(super) fn classify(env: &Env<'_>, g: &mut GroupStats, local: bool) {
+pub(in crate::kernel) fn classify(env: &Env<'_>, g: &mut GroupStats, local: bool) {
     let relieve = env.rules.smt_groups && env.idle != IdleType::NotIdle && !local;
     g.kind = if is_overloaded(env, g) {
         GroupType::Overloaded

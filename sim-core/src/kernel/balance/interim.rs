@@ -4,7 +4,7 @@
 use crate::id::{CpuId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::hooks::Hooks;
-use crate::observe::{Balance, BalanceRule, Decision, Observer};
+use crate::observe::{Balance, BalanceRule, Decision, MigrateReason, Observer};
 use crate::time::Instant;
 
 /// Busy ticks between two periodic passes of a CPU. An assumption of the interim rule.
@@ -29,6 +29,9 @@ impl<H: Hooks> Kernel<H> {
             self.pull_from_busiest(cpu, at_least, BalanceRule::InterimPeriodic, now, o);
         }
     }
+
+    /// Stands in for `nohz_idle_balance()`, which the interim rule never asks for.
+    pub fn nohz_balance<O: Observer>(&mut self, _: CpuId, _: Instant, _: &mut O) {}
 
     /// Stands in for `active_load_balance_cpu_stop()`, which the interim rule never asks for.
     pub(in crate::kernel) fn active_load_balance_cpu_stop<O: Observer>(
@@ -77,7 +80,11 @@ impl<H: Hooks> Kernel<H> {
         }
         self.update_rq_clock(from, now);
         self.deactivate(task, now, o);
-        self.attach(task, to, now, o);
+        let reason = match rule {
+            BalanceRule::InterimNewIdle => MigrateReason::NewIdle,
+            BalanceRule::InterimPeriodic => MigrateReason::Periodic,
+        };
+        self.attach(task, to, reason, now, o);
         true
     }
 

@@ -2,12 +2,12 @@
 
 mod classic;
 mod detach;
-mod group_types;
+pub(in crate::kernel) mod group_types;
 mod imbalance;
 mod interim;
 pub(in crate::kernel) mod rules;
 mod state;
-mod stats;
+pub(in crate::kernel) mod stats;
 #[cfg(test)]
 mod tables;
 

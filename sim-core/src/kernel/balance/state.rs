@@ -172,6 +172,13 @@ pub struct LlcShared {
     pub nr_idle_scan: u32,
 }
 
+impl LlcShared {
+    /// The record of a cache at boot: no CPU has its tick stopped yet.
+    pub fn new(cpus: &CpuMask) -> LlcShared {
+        LlcShared { nr_busy_cpus: cpus.count() as u32, ..LlcShared::default() }
+    }
+}
+
 /// Balancing state beside the run queues.
 #[derive(Clone, Debug)]
 pub(in crate::kernel) struct Balancing {

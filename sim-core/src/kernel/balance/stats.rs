@@ -10,63 +10,63 @@ pub(super) const CAPACITY_SCALE: u64 = 1024;
 
 /// What an attempt knows besides the groups (the constant part of `struct lb_env`).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Env<'a> {
+pub(in crate::kernel) struct Env<'a> {
     /// The kernel's rules.
-    pub(super) rules: &'a BalanceRules,
+    pub(in crate::kernel) rules: &'a BalanceRules,
     /// For what kind of CPU.
-    pub(super) idle: IdleType,
+    pub(in crate::kernel) idle: IdleType,
     /// `imbalance_pct` of the domain.
-    pub(super) pct: u64,
+    pub(in crate::kernel) pct: u64,
     /// The child domain wants tasks spread over siblings.
-    pub(super) prefer_sibling: bool,
+    pub(in crate::kernel) prefer_sibling: bool,
     /// The domain spans NUMA nodes.
-    pub(super) numa: bool,
+    pub(in crate::kernel) numa: bool,
     /// All CPUs of the domain share a cache.
-    pub(super) share_cache: bool,
+    pub(in crate::kernel) share_cache: bool,
     /// `imb_numa_nr` of the domain.
-    pub(super) imb_numa_nr: u32,
+    pub(in crate::kernel) imb_numa_nr: u32,
     /// Load per fair task of the destination CPU, zero without tasks.
-    pub(super) dst_load_per_task: u64,
+    pub(in crate::kernel) dst_load_per_task: u64,
 }
 
 /// Statistics of one group (`struct sg_lb_stats`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct GroupStats {
+pub(in crate::kernel) struct GroupStats {
     /// Load of its CPUs, biased by the past in 4.19.
-    pub(super) load: u64,
+    pub(in crate::kernel) load: u64,
     /// Load of its CPUs as it is.
-    pub(super) plain_load: u64,
+    pub(in crate::kernel) plain_load: u64,
     /// Utilisation of its CPUs.
-    pub(super) util: u64,
+    pub(in crate::kernel) util: u64,
     /// Runnable signal of its CPUs.
-    pub(super) runnable: u64,
+    pub(in crate::kernel) runnable: u64,
     /// Its capacity.
-    pub(super) capacity: u64,
+    pub(in crate::kernel) capacity: u64,
     /// Runnable tasks of all classes.
-    pub(super) nr_running: u32,
+    pub(in crate::kernel) nr_running: u32,
     /// Runnable fair tasks.
-    pub(super) h_nr_running: u32,
+    pub(in crate::kernel) h_nr_running: u32,
     /// Its idle CPUs.
-    pub(super) idle_cpus: u32,
+    pub(in crate::kernel) idle_cpus: u32,
     /// Its CPUs.
-    pub(super) weight: u32,
+    pub(in crate::kernel) weight: u32,
     /// Its cores.
-    pub(super) cores: u32,
+    pub(in crate::kernel) cores: u32,
     /// Affinity hindered balancing inside it (`sgc->imbalance`).
-    pub(super) imbalance_flag: bool,
+    pub(in crate::kernel) imbalance_flag: bool,
     /// It consists of the threads of one core.
-    pub(super) smt_core: bool,
+    pub(in crate::kernel) smt_core: bool,
     /// Load scaled to its capacity; where it is computed.
-    pub(super) avg_load: u64,
+    pub(in crate::kernel) avg_load: u64,
     /// Load per fair task (up to 5.4).
-    pub(super) load_per_task: u64,
+    pub(in crate::kernel) load_per_task: u64,
     /// What it is like.
-    pub(super) kind: GroupType,
+    pub(in crate::kernel) kind: GroupType,
 }
 
 impl GroupStats {
     /// A group before its CPUs are counted.
-    pub(super) const fn empty(capacity: u64, weight: u32, cores: u32) -> GroupStats {
+    pub(in crate::kernel) const fn empty(capacity: u64, weight: u32, cores: u32) -> GroupStats {
         GroupStats {
             load: 0,
             plain_load: 0,
@@ -87,7 +87,7 @@ impl GroupStats {
     }
 
     /// `load` per unit of capacity, scaled.
-    pub(super) const fn scaled_load(&self) -> u64 {
+    pub(in crate::kernel) const fn scaled_load(&self) -> u64 {
         self.load * CAPACITY_SCALE / self.capacity
     }
 }

@@ -3,8 +3,9 @@
 use crate::id::{CfsRqId, CpuId, EntityId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::hooks::Hooks;
+use crate::kernel::pelt::Update;
 use crate::kernel::task::TaskState;
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, MigrateReason, Observer};
 use crate::time::Instant;
 
 /// Why an entity is enqueued (`ENQUEUE_*`).
@@ -46,7 +47,10 @@ impl<H: Hooks> Kernel<H> {
         if renorm && !is_curr {
             self.renormalise(q, se);
         }
+        self.update_load_avg(q, se, Update::Attach);
+        self.se_update_runnable(se);
         self.update_cfs_group(se, now, o);
+        self.enqueue_runnable_load_avg(q, se);
         self.account_entity_enqueue(q, se);
         if flags.wakeup {
             self.place_entity(q, se, false, now, o);
@@ -60,6 +64,8 @@ impl<H: Hooks> Kernel<H> {
             let v = e.vruntime;
             self.cfs_rqs[q.index()].tree.insert(v, se);
         }
+        self.list_add_leaf_cfs_rq(q);
+        self.debug_check_load(q);
     }
 
     /// A vruntime that was relative while off the queues becomes absolute.
@@ -99,6 +105,9 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) {
         self.update_curr(q, now, o);
+        self.update_load_avg(q, se, Update::Publish);
+        self.dequeue_runnable_load_avg(q, se);
+        self.se_update_runnable(se);
         self.clear_buddies(se);
         let v = self.entities[se.index()].vruntime;
         if self.cfs_rqs[q.index()].curr != Some(se) {
@@ -114,6 +123,7 @@ impl<H: Hooks> Kernel<H> {
         if why != Dequeue::Save {
             self.update_min_vruntime(q);
         }
+        self.debug_check_load(q);
     }
 
     /// Queues a task and every group entity above it that is not queued yet. Above the first level an entity is always
@@ -127,6 +137,7 @@ impl<H: Hooks> Kernel<H> {
         now: Instant,
         o: &mut O,
     ) {
+        self.util_est_enqueue(task);
         let mut flags = flags;
         let mut idle = false;
         let mut level = Some(self.tasks[task.index()].se);
@@ -137,6 +148,8 @@ impl<H: Hooks> Kernel<H> {
                 self.enqueue_entity(q, se, flags, now, o);
                 flags = Enqueue { wakeup: true, migrated: false };
             } else {
+                self.update_load_avg(q, se, Update::Publish);
+                self.se_update_runnable(se);
                 self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running += 1;
@@ -174,12 +187,15 @@ impl<H: Hooks> Kernel<H> {
                     }
                 }
             } else {
+                self.update_load_avg(q, se, Update::Publish);
+                self.se_update_runnable(se);
                 self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running -= 1;
             self.cfs_rqs[q.index()].idle_h_nr_running -= u32::from(idle);
             level = parent;
         }
+        self.util_est_dequeue(task, why == Dequeue::Sleep);
         self.hrtick_update(self.tasks[task.index()].cpu, now, o);
     }
 
@@ -199,7 +215,8 @@ impl<H: Hooks> Kernel<H> {
         let min_vruntime = self.cfs_rqs[q.index()].min_vruntime;
         let e = &mut self.entities[se.index()];
         e.vruntime = e.vruntime.wrapping_sub(min_vruntime);
-        self.move_to_cpu(task, cpu, now, o);
+        self.remove_migrating(task, now);
+        self.move_to_cpu(task, cpu, MigrateReason::Wake, now, o);
     }
 
     /// Changes the CPU, and with it the queue, of a task that is on none.
@@ -207,14 +224,18 @@ impl<H: Hooks> Kernel<H> {
         &mut self,
         task: TaskId,
         cpu: CpuId,
+        reason: MigrateReason,
         now: Instant,
         o: &mut O,
     ) {
         let t = &mut self.tasks[task.index()];
-        let (from, se, group) = (std::mem::replace(&mut t.cpu, cpu), t.se, t.group);
+        let (from, se, group) = (t.cpu, t.se, t.group);
         if from == cpu {
             return;
         }
+        t.cpu = cpu;
+        // A task that was runnable takes its averages along.
+        self.detach_entity_cfs_rq(se);
         let tg = &self.groups[group.index()];
         let e = &mut self.entities[se.index()];
         e.cfs_rq = tg.cfs_rq[cpu.index()];
@@ -222,8 +243,6 @@ impl<H: Hooks> Kernel<H> {
         if !self.config.rules.exec_start_zeroed_at_enqueue {
             e.exec_start = 0;
         }
-        if self.tasks[task.index()].state != TaskState::New {
-            o.event(now, &Event::Migrate { task, from, to: cpu });
-        }
+        o.event(now, &Event::Migrate { task, from, to: cpu, reason });
     }
 }

@@ -4,17 +4,12 @@ use crate::id::{CpuId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::features::Feature;
 use crate::kernel::hooks::Hooks;
-use crate::kernel::pelt::SchedAvg;
 use crate::time::Instant;
 
 impl<H: Hooks> Kernel<H> {
     /// Ticks since boot (`jiffies`).
     pub fn jiffies(&self, now: Instant) -> u64 {
         now.0 / self.config.tick_ns()
-    }
-
-    fn root_avg(&self, cpu: CpuId) -> &SchedAvg {
-        &self.cfs_rqs[self.rqs[cpu.index()].cfs.index()].avg
     }
 
     /// Load of a CPU: runnable load to 5.4, from 5.5 on with blocked load.
@@ -61,7 +56,7 @@ impl<H: Hooks> Kernel<H> {
     /// Mirrors: `cpu_util()`, `cpu_util_cfs()`, v4.19–v6.5.
     pub fn cpu_util(&self, cpu: CpuId) -> u64 {
         let avg = self.root_avg(cpu);
-        self.capped_util(cpu, avg.util_avg, u64::from(avg.util_est.enqueued))
+        self.capped_util(cpu, avg.util_avg, avg.util_est.enqueued)
     }
 
     fn capped_util(&self, cpu: CpuId, util: u64, estimated: u64) -> u64 {
@@ -83,9 +78,9 @@ impl<H: Hooks> Kernel<H> {
         }
         let (avg, e) = (self.root_avg(cpu), self.task_entity(task));
         let counted = e.on_rq || self.rqs[cpu.index()].curr == Some(task);
-        let own = if counted { u64::from(e.avg.util_est.estimate()) } else { 0 };
+        let own = if counted { e.avg.util_est.estimate() } else { 0 };
         let util = avg.util_avg.saturating_sub(e.avg.util_avg);
-        self.capped_util(cpu, util, u64::from(avg.util_est.enqueued).saturating_sub(own))
+        self.capped_util(cpu, util, avg.util_est.enqueued.saturating_sub(own))
     }
 
     /// Load of a CPU as if a task were not there.
@@ -117,7 +112,7 @@ impl<H: Hooks> Kernel<H> {
     /// Mirrors: `task_util_est()`.
     pub fn task_util_est(&self, task: TaskId) -> u64 {
         let avg = &self.task_entity(task).avg;
-        avg.util_avg.max(u64::from(avg.util_est.estimate()))
+        avg.util_avg.max(avg.util_est.estimate())
     }
 
     /// A task's own load average.
