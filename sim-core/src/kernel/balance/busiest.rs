@@ -1,7 +1,7 @@
 //! Statistics of live groups, and the busiest group and queue.
 
 use super::env::LbEnv;
-use super::periodic::{max_lb_interval, ms_to_jiffies};
+use super::periodic::ms_to_jiffies;
 use super::rules::Balancer;
 use super::stats::{self, DomainStats, Env, GroupStats, Imbalance};
 use crate::id::CpuId;
@@ -77,7 +77,7 @@ impl<H: Hooks> Kernel<H> {
         }
         let capacity = env.domains.group(group).cpus.iter().map(|c| self.capacity_of(c)).sum();
         let interval = ms_to_jiffies(self.balancing.domain(env.sd).balance_interval, self.config.hz);
-        let interval = interval.clamp(1, max_lb_interval(&self.config));
+        let interval = interval.clamp(1, self.balancing.max_lb_interval);
         let record = self.balancing.group_mut(group);
         record.capacity = capacity;
         record.next_update = jiffy + interval;
@@ -133,7 +133,7 @@ impl<H: Hooks> Kernel<H> {
             && env.domain.weight == cpu.llc_size
         {
             self.llc_shared[llc.index()].nr_idle_scan =
-                crate::kernel::select::nr_idle_scan(util, cpu.llc_size, env.domain.imbalance_pct);
+                crate::kernel::select::budget::nr_idle_scan(util, cpu.llc_size, env.domain.imbalance_pct);
         }
     }
 

@@ -2,12 +2,12 @@
 
 use super::env::{LOOP_BREAK, LbEnv};
 use super::rules::{BalanceRules, LoadLimit};
-use crate::id::{CpuId, TaskId};
+use crate::id::TaskId;
 use crate::kernel::domains::DomainFlags;
 use crate::kernel::features::Feature;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Kernel, Policy, PreemptModel};
-use crate::observe::{Balance, BalanceRule, Decision, IdleType, MigrationType, Observer};
+use crate::observe::{Balance, Decision, IdleType, MigrationType, Observer};
 use crate::time::Instant;
 
 /// How often a domain's balancing has failed, and how often it may before tasks count as movable though cache-hot.
@@ -64,7 +64,8 @@ impl<H: Hooks> Kernel<H> {
                 env.need_break = true;
                 break;
             }
-            let wanted = self.can_migrate_task(env, task).then(|| self.migration_value(env, task, now)).flatten();
+            let wanted =
+                self.can_migrate_task(env, task).then(|| self.migration_value(env, task, now)).flatten();
             let Some(value) = wanted.filter(|_| self.ask_to_move(env, task, now, o)) else {
                 self.cfs_tasks_to_head(env.src, task);
                 continue;
@@ -115,11 +116,7 @@ impl<H: Hooks> Kernel<H> {
             to: env.dst,
             from_nr_running: self.rqs[env.src.index()].nr_running,
             to_nr_running: self.rqs[env.dst.index()].nr_running,
-            rule: match env.idle {
-                IdleType::Idle => BalanceRule::Idle,
-                IdleType::NotIdle => BalanceRule::Busy,
-                IdleType::NewlyIdle => BalanceRule::NewlyIdle,
-            },
+            reason: env.reason,
             pull: true,
         };
         if O::DECISIONS {
@@ -151,7 +148,8 @@ impl<H: Hooks> Kernel<H> {
         }
         env.some_pinned = true;
         if env.idle != IdleType::NewlyIdle && env.new_dst.is_none() {
-            env.new_dst = env.cpus(env.local_group()).find(|c| t.cpus_allowed.contains(*c));
+            let other = env.cpus(env.local_group()).find(|c| t.cpus_allowed.contains(*c));
+            env.new_dst = other;
         }
         false
     }
@@ -163,8 +161,7 @@ impl<H: Hooks> Kernel<H> {
         /// `sched_migration_cost` of −1: every task is hot.
         const ALWAYS: u64 = u32::MAX as u64;
         let (t, e) = (&self.tasks[task.index()], self.task_entity(task));
-        let never_here =
-            self.config.rules.balance.never_hot_on_smt && env.is(DomainFlags::SHARE_CPUCAPACITY);
+        let never_here = self.config.rules.balance.never_hot_on_smt && env.is(DomainFlags::SHARE_CPUCAPACITY);
         if !self.is_fair(task) || t.policy == Policy::Idle || never_here {
             return false;
         }
@@ -183,12 +180,12 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
-    /// Enqueues the detached tasks on a CPU.
+    /// Enqueues the detached tasks on the destination, the last one first.
     ///
-    /// Mirrors: `attach_tasks()`.
-    pub(super) fn attach_detached<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
+    /// Mirrors: `attach_tasks()`, v4.19–v6.5.
+    pub(super) fn attach_detached<O: Observer>(&mut self, env: &LbEnv<'_>, now: Instant, o: &mut O) {
         while let Some(task) = self.balancing.detached.pop() {
-            self.attach(task, cpu, now, o);
+            self.attach(task, env.dst, env.reason, now, o);
         }
     }
 }

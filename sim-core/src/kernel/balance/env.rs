@@ -4,7 +4,7 @@ use super::detach::Failures;
 use super::stats::{DomainStats, Imbalance};
 use crate::id::CpuId;
 use crate::kernel::domains::{DomainFlags, DomainId, Domains, SchedDomain, SchedGroup, SchedGroupId};
-use crate::observe::{IdleType, MigrationType};
+use crate::observe::{IdleType, MigrateReason, MigrationType};
 
 /// Tasks looked at before the locks are dropped for a moment (`sched_nr_migrate_break`).
 pub(super) const LOOP_BREAK: u32 = 32;
@@ -21,6 +21,8 @@ pub(super) struct LbEnv<'d> {
     /// Where tasks come from.
     pub(super) src: CpuId,
     pub(super) idle: IdleType,
+    /// Why tasks move.
+    pub(super) reason: MigrateReason,
     /// What is left to move.
     pub(super) imbalance: Imbalance,
     /// Tasks looked at.
@@ -63,6 +65,11 @@ impl<'d> LbEnv<'d> {
             dst: cpu,
             src: cpu,
             idle,
+            reason: if idle == IdleType::NewlyIdle {
+                MigrateReason::NewIdle
+            } else {
+                MigrateReason::Periodic
+            },
             imbalance: Imbalance { kind: MigrationType::Load, amount: 0 },
             looked_at: 0,
             loop_break: LOOP_BREAK,
@@ -93,9 +100,10 @@ impl<'d> LbEnv<'d> {
     /// CPUs of a group that take part.
     pub(super) fn cpus<'a>(&'a self, group: &'a SchedGroup) -> impl Iterator<Item = CpuId> + 'a {
         let overlap = self.is(DomainFlags::OVERLAP);
-        group.cpus.iter().filter(move |c| {
-            !self.excluded.contains(c) && (!overlap || self.domain.span.contains(*c))
-        })
+        group
+            .cpus
+            .iter()
+            .filter(move |c| !self.excluded.contains(c) && (!overlap || self.domain.span.contains(*c)))
     }
 
     /// Whether CPUs outside the local group still take part.

@@ -4,11 +4,12 @@ use super::env::LbEnv;
 use super::rules::ActiveAfterFailures;
 use crate::id::CpuId;
 use crate::kernel::Kernel;
-use crate::kernel::domains::DomainId;
+use crate::kernel::domains::{DomainFlags, DomainId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::stop::StopWork;
 use crate::observe::{
-    BalanceAttempt, BalanceOutcome as Outcome, Decision, Event, GroupView, IdleType, MigrationType, Observer,
+    BalanceAttempt, BalanceOutcome as Outcome, Decision, Event, GroupView, IdleType, MigrateReason,
+    MigrationType, Observer,
 };
 use crate::time::Instant;
 use std::sync::Arc;
@@ -44,6 +45,9 @@ impl<H: Hooks> Kernel<H> {
         let failed = self.balancing.domain(sd).nr_balance_failed;
         let excluded = std::mem::take(&mut self.balancing.excluded);
         let mut env = LbEnv::new(&domains, sd, cpu, idle, failed, excluded);
+        if self.balancing.for_others {
+            env.reason = MigrateReason::Nohz;
+        }
         self.work_ns += ATTEMPT_NS + ATTEMPT_NS_PER_CPU * u64::from(env.domain.weight);
         let outcome = self.try_domain(&mut env, now, o);
         self.leave(&env, outcome);
@@ -83,11 +87,7 @@ impl<H: Hooks> Kernel<H> {
             }
             env.restart_loop();
         }
-        if env.moved > 0 {
-            Outcome::Moved
-        } else {
-            self.nothing_moved(env)
-        }
+        if env.moved > 0 { Outcome::Moved } else { self.nothing_moved(env) }
     }
 
     /// Whether it is for this CPU to balance the domain for its group.
@@ -100,23 +100,20 @@ impl<H: Hooks> Kernel<H> {
             return !rules.newidle_rechecks_work || rq.nr_running == 0 && rq.wake_list.is_empty();
         }
         let group = env.local_group();
-        let mask = group.balance_mask.iter().filter(|c| !env.excluded.contains(c));
-        let mut idle = mask.filter(|c| self.rqs[c.index()].is_idle());
-        let chosen = if rules.idle_core_balances_first
-            && !env.is(crate::kernel::domains::DomainFlags::SHARE_CPUCAPACITY)
-        {
-            let first = idle.clone().next();
-            idle.find(|c| self.is_core_idle(*c)).or(first)
-        } else {
-            idle.next()
-        };
+        let mut idle =
+            group.balance_mask.iter().filter(|c| !env.excluded.contains(c) && self.rqs[c.index()].is_idle());
+        let mut chosen = idle.next();
+        if rules.idle_core_balances_first && !env.is(DomainFlags::SHARE_CPUCAPACITY) {
+            let core_idle = |c: &CpuId| self.is_core_idle(*c);
+            chosen = chosen.filter(core_idle).or_else(|| idle.find(core_idle)).or(chosen);
+        }
         chosen.unwrap_or(group.balance_cpu) == env.dst
     }
 
     /// Whether all other threads of a CPU's core are idle.
     fn is_core_idle(&self, cpu: CpuId) -> bool {
         let smt = self.domains.chain(cpu).next().map(|(_, d)| d);
-        let smt = smt.filter(|d| d.flags.has(crate::kernel::domains::DomainFlags::SHARE_CPUCAPACITY));
+        let smt = smt.filter(|d| d.flags.has(DomainFlags::SHARE_CPUCAPACITY));
         smt.is_none_or(|d| d.span.iter().filter(|c| *c != cpu).all(|c| self.rqs[c.index()].is_idle()))
     }
 
@@ -129,7 +126,7 @@ impl<H: Hooks> Kernel<H> {
             self.update_rq_clock(env.src, now);
             self.detach_tasks(env, now, o);
             env.moved += self.balancing.detached.len() as u32;
-            self.attach_detached(env.dst, now, o);
+            self.attach_detached(env, now, o);
             if std::mem::take(&mut env.need_break) {
                 continue;
             }

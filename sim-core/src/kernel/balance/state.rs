@@ -2,7 +2,9 @@
 
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, TaskId};
+use crate::kernel::KernelConfig;
 use crate::kernel::domains::{DomainId, Domains, SchedGroupId};
+use crate::rng::{Stream, stream};
 
 /// `sysctl_sched_migration_cost` at boot, ns: where the idle estimates start (smp.md §3.5).
 const BOOT_MIGRATION_COST: u64 = 500_000;
@@ -137,13 +139,13 @@ impl NewidleSuccess {
 
 /// A group's capacity record (`sgc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct GroupBalance {
+pub(in crate::kernel) struct GroupBalance {
     /// Capacity of its CPUs for fair tasks.
-    pub(super) capacity: u64,
+    pub(in crate::kernel) capacity: u64,
     /// Jiffy from which newly-idle passes refresh it.
     pub(super) next_update: u64,
     /// Affinity hindered balancing inside it.
-    pub(super) imbalance: bool,
+    pub(in crate::kernel) imbalance: bool,
 }
 
 /// The machine's tickless idle CPUs.
@@ -187,15 +189,23 @@ pub(in crate::kernel) struct Balancing {
     pub(super) nohz: Nohz,
     /// Some CPU has more than one runnable task (`rd->overload`).
     pub(in crate::kernel) overload: bool,
+    /// Longest interval between two attempts of a CPU, ticks (`max_load_balance_interval`).
+    pub(super) max_lb_interval: u64,
+    /// A kicked CPU balances for others.
+    pub(super) for_others: bool,
+    /// What decides by CPU whether a newly-idle attempt is made (6.1-debian).
+    pub(super) random: Vec<Stream>,
     /// Room for the tasks an attempt takes off.
     pub(super) detached: Vec<TaskId>,
     /// Room for the CPUs an attempt gives up.
     pub(super) excluded: Vec<CpuId>,
+    /// Room for the CPUs a kicked one goes through.
+    pub(super) others: CpuMask,
 }
 
 impl Balancing {
-    /// State at boot; `capacity` is each CPU's.
-    pub(in crate::kernel) fn new(domains: &Domains, capacity: impl Fn(CpuId) -> u64) -> Balancing {
+    /// State at boot.
+    pub(in crate::kernel) fn new(config: &KernelConfig, domains: &Domains) -> Balancing {
         let domain = |i| DomainBalance {
             balance_interval: u64::from(domains.domain(DomainId::new(i)).min_interval_ms),
             last_balance: 0,
@@ -204,19 +214,33 @@ impl Balancing {
             next_decay: 0,
             newidle: NewidleSuccess::new(),
         };
-        let group = |i| GroupBalance {
-            capacity: domains.group(SchedGroupId::new(i)).cpus.iter().map(&capacity).sum(),
-            next_update: 0,
-            imbalance: false,
-        };
+        let group = |_| GroupBalance { capacity: 0, next_update: 0, imbalance: false };
+        let mut none = CpuMask::first(config.cpus);
+        none.clear();
         Balancing {
             domains: (0..domains.nr_domains()).map(domain).collect(),
             groups: (0..domains.nr_all_groups()).map(group).collect(),
-            nohz: Nohz::default(),
+            nohz: Nohz { idle_mask: none.clone(), ..Nohz::default() },
             overload: false,
+            max_lb_interval: (u64::from(config.hz) * config.topology.online().count() as u64 / 10).max(1),
+            for_others: false,
+            random: random_streams(config.cpus, 0),
             detached: Vec::new(),
             excluded: Vec::new(),
+            others: none,
         }
+    }
+
+    /// Sums the groups' capacities; `capacity` is a CPU's.
+    pub(in crate::kernel) fn set_capacities(&mut self, domains: &Domains, capacity: impl Fn(CpuId) -> u64) {
+        for (i, group) in self.groups.iter_mut().enumerate() {
+            group.capacity = domains.group(SchedGroupId::new(i)).cpus.iter().map(&capacity).sum();
+        }
+    }
+
+    /// Makes chance depend on a run's seed.
+    pub(in crate::kernel) fn seed(&mut self, seed: u64) {
+        self.random = random_streams(self.random.len() as u32, seed);
     }
 
     pub(super) fn domain(&self, sd: DomainId) -> &DomainBalance {
@@ -225,12 +249,16 @@ impl Balancing {
     pub(super) fn domain_mut(&mut self, sd: DomainId) -> &mut DomainBalance {
         &mut self.domains[sd.index()]
     }
-    pub(super) fn group(&self, group: SchedGroupId) -> &GroupBalance {
+    pub(in crate::kernel) fn group(&self, group: SchedGroupId) -> &GroupBalance {
         &self.groups[group.index()]
     }
     pub(super) fn group_mut(&mut self, group: SchedGroupId) -> &mut GroupBalance {
         &mut self.groups[group.index()]
     }
+}
+
+fn random_streams(cpus: u32, seed: u64) -> Vec<Stream> {
+    (0..cpus).map(|c| stream(seed, &format!("cpu{c}"), "newidle")).collect()
 }
 
 #[cfg(test)]
