@@ -3,6 +3,7 @@
 mod bars;
 mod compare;
 mod conformance;
+pub mod many;
 mod report;
 
 pub use bars::{BARS, Bars};

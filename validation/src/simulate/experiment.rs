@@ -6,9 +6,12 @@ use super::machine::{CaptureMachine, UnknownMachine};
 use super::program::{Handle, Shared};
 use super::record::Recorder;
 use crate::capture::Capture;
+use crate::capture::layout::LayoutError;
 use crate::capture::meta::UnknownKernel;
+use crate::capture::schedstat::LevelCounts;
 use crate::capture::spec::{Clock, ObjectKind, Spec, Step};
-use crate::measure::Timeline;
+use crate::capture::trace::TraceKind;
+use crate::measure::{FromCaptureError, Timeline, Wanted, measure_many, timeline};
 use sim_core::kernel::hooks::{Hooks, NoHooks};
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::weight::shares_from_cgroup_weight;
@@ -16,7 +19,7 @@ use sim_core::kernel::{Kernel, KernelConfig, Policy, PreemptModel, Profile, Unkn
 use sim_core::machine::MachineConfig;
 use sim_core::observe::Observer;
 use sim_core::program::{Objects, TaskSpec};
-use sim_core::{GroupId, Instant, Limits, Nanos, SimConfig, SimError, Simulation, TaskId};
+use sim_core::{CpuId, CpuMask, GroupId, Instant, Limits, Nanos, SimConfig, SimError, Simulation, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
@@ -37,12 +40,18 @@ pub enum Inexpressible {
     /// A group has a quota.
     #[error("group {0} has a cpu.max: bandwidth control is not modelled yet")]
     Quota(String),
-    /// More than one CPU.
-    #[error("{0} CPUs: placement and balancing between CPUs are not modelled yet")]
+    /// More than one CPU where one is needed.
+    #[error("{0} CPUs: decision by decision only captures of one CPU are followed here")]
     ManyCpus(u32),
-    /// A step the simulator has no action for.
-    #[error("the step '{0}' has no counterpart yet")]
-    Step(&'static str),
+    /// Several CPUs, and nothing said of how they hang together.
+    #[error("{0} CPUs, and no word on their cores and caches")]
+    NoLayout(u32),
+    /// The CPUs cannot be simulated.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The trace does not fit the machine.
+    #[error(transparent)]
+    Trace(#[from] FromCaptureError),
     /// Autogroups are on.
     #[error("autogroups are on: they come with groups by weight")]
     Autogroup,
@@ -78,20 +87,19 @@ impl<'a> Experiment<'a> {
     /// [`Inexpressible`].
     pub fn new(capture: &'a Capture) -> Result<Experiment<'a>, Inexpressible> {
         let spec = &capture.spec;
-        if capture.meta.smp != 1 {
-            return Err(Inexpressible::ManyCpus(capture.meta.smp));
-        }
         if let Some(group) = spec.groups.iter().find(|g| g.max.is_some_and(|m| m.quota.is_some())) {
             return Err(Inexpressible::Quota(group.path.clone()));
         }
         if capture.tunables.autogroup {
             return Err(Inexpressible::Autogroup);
         }
-        if spec.tasks.iter().any(|t| affects_all(&t.body)) {
-            return Err(Inexpressible::Step("affall"));
-        }
         let profile = Profile::by_name(capture.meta.profile()?)?;
         let machine = CaptureMachine::of(profile.name)?;
+        let machine = match capture.meta.smp {
+            1 => machine,
+            // All CPUs share the rate of instructions, so that kernel paths take as many times longer as CPUs are busy.
+            _ => machine.slowed(measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus),
+        };
         let kernel = kernel(capture, profile)?;
         Ok(Experiment { capture, machine, kernel, t0: t0(spec) })
     }
@@ -116,13 +124,29 @@ impl<'a> Experiment<'a> {
     /// # Errors
     /// [`Inexpressible::Run`] when a limit of the simulator is reached.
     pub fn run(&self, machine: &CaptureMachine) -> Result<Timeline, Inexpressible> {
+        Ok(self.run_counted(machine)?.0)
+    }
+
+    /// Runs it on `machine`: what a trace would show, and what the kernel would count of its balancing, by level.
+    ///
+    /// # Errors
+    /// [`Inexpressible::Run`] when a limit of the simulator is reached.
+    pub fn run_counted(
+        &self,
+        machine: &CaptureMachine,
+    ) -> Result<(Timeline, Vec<LevelCounts>), Inexpressible> {
         let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
         let end = self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER;
-        let recorder = Recorder { from: self.t0 - Nanos::from_millis(1), ..Recorder::default() };
+        // On several CPUs it matters where the driver's children were put.
+        let from = if self.kernel.cpus == 1 { self.t0 - Nanos::from_millis(1) } else { Instant::ZERO };
+        let recorder = Recorder::starting(from);
         let mut sim = self.simulation(machine, end, recorder, NoHooks);
         sim.run()?;
         let tasks = sim.tasks().to_vec();
-        Ok(sim.observer.timeline(&tasks, self.t0 + Nanos(machine.timer_irq_ns)))
+        let counts = sim.observer.balance().to_vec();
+        let timeline =
+            sim.observer.timeline(self.kernel.cpus, &tasks, self.t0 + Nanos(machine.timer_irq_ns));
+        Ok((timeline, counts))
     }
 
     /// Runs what the driver did before T0, and gives the kernel as it then stands, with its tasks by name.
@@ -160,6 +184,7 @@ impl<'a> Experiment<'a> {
         for task in background(self.capture, |stamp| self.to_sim(stamp)) {
             sim.add_task(task);
         }
+        let all_cpus = (self.kernel.cpus > 1).then(|| CpuMask::first(self.kernel.cpus));
         let costs = DriverCosts { child_to_sleep: CHILD_TO_SLEEP, reap: REAP };
         sim.add_task(TaskSpec {
             name: "wl".to_owned(),
@@ -167,11 +192,18 @@ impl<'a> Experiment<'a> {
             start: Instant::ZERO + BEFORE,
             nice: 0,
             policy: Policy::Normal,
-            affinity: None,
+            affinity: (self.kernel.cpus > 1).then(|| CpuMask::one(self.driver_cpu())),
             group: GroupId::ROOT,
-            program: driver(&self.capture.spec, &groups, &shared, self.t0, costs),
+            program: driver(&self.capture.spec, &groups, &shared, self.t0, costs, all_cpus),
         });
         sim
+    }
+
+    /// Where the driver was when it forked its first task.
+    fn driver_cpu(&self) -> CpuId {
+        let events = &self.capture.trace.events;
+        let fork = events.iter().find(|e| matches!(e.kind, TraceKind::Fork { .. }));
+        fork.map_or(CpuId(0), |e| CpuId(e.cpu.min(self.kernel.cpus - 1)))
     }
 
     /// A trace stamp in simulated time, if it lies after the start of the trace.
@@ -221,18 +253,14 @@ fn t0(spec: &Spec) -> Instant {
     Instant::ZERO + BEFORE + Nanos(spec.lead) + per_task + PHASE_WAIT
 }
 
-fn affects_all(steps: &[Step]) -> bool {
-    steps.iter().any(|s| match s {
-        Step::AffinityAll(_) => true,
-        Step::Loop(_, b) | Step::For(_, b) | Step::Fork(b) | Step::Jobs { body: b, .. } => affects_all(b),
-        _ => false,
-    })
-}
-
 /// Boot values, then the capture's writes in their order, then checked against what was read back.
 fn kernel(capture: &Capture, profile: &'static Profile) -> Result<KernelConfig, Inexpressible> {
     let setting = |e: String| Inexpressible::Setting(e);
-    let mut k = KernelConfig::new(profile, capture.meta.smp);
+    let mut k = match (capture.meta.smp, &capture.meta.layout) {
+        (1, _) => KernelConfig::new(profile, 1),
+        (cpus, None) => return Err(Inexpressible::NoLayout(cpus)),
+        (_, Some(layout)) => KernelConfig::on(profile, Arc::new(layout.topology()?)),
+    };
     k.tunables = Tunables::boot(capture.meta.smp);
     for write in &capture.meta.set {
         let (name, value) = write.split_once('=').unwrap_or((write, ""));

@@ -184,8 +184,7 @@ impl LabTask {
             }
             Step::SysIo(n) => Action::KernelRun(Nanos(self.shared.getppid.0 * n)),
             Step::Affinity(mask) => Action::SetAffinity(mask.clone()),
-            // Refused before the run: see Inexpressible.
-            Step::AffinityAll(_) => return None,
+            Step::AffinityAll(mask) => Action::SetSiblingsAffinity(mask.clone()),
         })
     }
 
