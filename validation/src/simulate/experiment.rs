@@ -97,8 +97,10 @@ impl<'a> Experiment<'a> {
         let machine = CaptureMachine::of(profile.name)?;
         let machine = match capture.meta.smp {
             1 => machine,
-            // All CPUs share the rate of instructions, so that kernel paths take as many times longer as CPUs are busy.
-            _ => machine.slowed(measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus),
+            _ => {
+                let busy = measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus;
+                machine.with_busy_cpus(profile.name, busy)
+            }
         };
         let kernel = kernel(capture, profile)?;
         Ok(Experiment { capture, machine, kernel, t0: t0(spec) })

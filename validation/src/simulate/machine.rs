@@ -26,6 +26,25 @@ const LARGE_PIPE_TURN_KIB: i64 = 8;
 const NEAREST: [(&str, &str); 4] =
     [("5.4", "5.10-debian"), ("5.5", "5.10-debian"), ("5.6", "5.10-debian"), ("5.7", "5.10-debian")];
 
+/// What forking costs on machines of several CPUs, per busy CPU: the lab's own kernels are small, and Debian's pay more
+/// there than on one CPU.
+struct Forking {
+    profiles: &'static [&'static str],
+    /// See [`Costs::fork`]: between two forks in a row.
+    fork_ns: u64,
+    /// See [`Costs::fork_child`]: from the child's first switch to its body.
+    fork_child_ns: u64,
+    /// See [`Costs::exit`]: from the end of its body to its last switch.
+    exit_ns: u64,
+}
+
+/// Medians of the captures `smp4/fork_burst` of 5.4, 5.5 and 5.7, and of `vi-smp4/6.1/make`, divided by the busy CPUs at
+/// the time.
+const FORKING: [Forking; 2] = [
+    Forking { profiles: &["5.4", "5.5", "5.6", "5.7"], fork_ns: 128_000, fork_child_ns: 45_000, exit_ns: 150_000 },
+    Forking { profiles: &["6.1-debian"], fork_ns: 355_000, fork_child_ns: 220_000, exit_ns: 235_000 },
+];
+
 /// From a wake-up on another, idle CPU to the switch there: the middle of what captures of 4 and 8 CPUs show (medians of
 /// 4 to 13 µs per capture).
 const REMOTE_WAKE: Nanos = Nanos::from_micros(7);
@@ -112,10 +131,14 @@ impl CaptureMachine {
         }
     }
 
-    /// The same machine with paths that take `times` as long, from the timer's interrupt on.
+    /// The machine with several CPUs, which share one rate of instructions: paths take as many times longer as CPUs are
+    /// busy.
     #[must_use]
-    pub fn slowed(&self, times: f64) -> CaptureMachine {
+    pub fn with_busy_cpus(&self, profile: &str, times: f64) -> CaptureMachine {
         let mut machine = self.clone();
+        if let Some(f) = FORKING.iter().find(|f| f.profiles.contains(&profile)) {
+            (machine.fork_ns, machine.fork_child_ns, machine.exit_ns) = (f.fork_ns, f.fork_child_ns, f.exit_ns);
+        }
         for ns in machine.paths() {
             *ns = (*ns as f64 * times) as u64;
         }

@@ -3,7 +3,7 @@
 use crate::capture::schedstat::LevelCounts;
 use crate::measure::{EventKind, Label, SchedEvent, Timeline, Who};
 use sim_core::engine::TaskInfo;
-use sim_core::observe::{BalanceOutcome, Event, IdleType, Observer, SwitchKind};
+use sim_core::observe::{BalanceOutcome, Event, IdleType, MigrateReason, Observer, SwitchKind};
 use sim_core::{Instant, TaskId};
 
 /// Records what a trace would show from a point in time on, and counts balancing as the kernel does.
@@ -50,6 +50,8 @@ impl Observer for Recorder {
                 curr_is_idle: curr.is_none(),
                 after_tick: false,
             },
+            // A trace shows no change of CPU of a new task.
+            Event::Migrate { reason: MigrateReason::Fork, .. } => return,
             Event::Migrate { task, to, .. } => EventKind::Migrate { task: who(Some(task)), to: to.0 },
             Event::Fork { child, .. } => EventKind::Fork { child: who(Some(child)) },
             Event::Exit { task } => EventKind::Exit { task: who(Some(task)) },
