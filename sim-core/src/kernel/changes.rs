@@ -452,6 +452,14 @@ pub const CHANGES: &[Change] = &[
         },
     },
     Change {
+        id: "bound-kthreads-stay",
+        commit: None,
+        since: Release::new(5, 12, 0),
+        stable: &[Release::new(5, 10, 223)],
+        what: "a kernel thread bound to one CPU does not make a group count as imbalanced",
+        apply: |r| r.balance.bound_kthreads_stay = true,
+    },
+    Change {
         id: "all-pinned-counts-single",
         commit: None,
         since: Release::new(5, 12, 0),
@@ -619,7 +627,6 @@ pub const CHANGES: &[Change] = &[
         what: "newly-idle passes need an average idle time above the lowest domain's cost, not above sched_migration_cost; the cost decays a second after its last change",
         apply: |r| {
             r.balance.newidle_gate = NewidleGate::LowestDomainCost;
-            r.balance.newidle_charges_blocked = true;
             r.balance.cost_decays_after_change = true;
         },
     },

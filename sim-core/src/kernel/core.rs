@@ -63,15 +63,25 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
+    /// One more task is runnable on a CPU.
+    ///
+    /// Mirrors: `add_nr_running()`, v4.19–v6.5.
+    pub(super) fn add_nr_running(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu.index()];
+        rq.nr_running += 1;
+        self.balancing.overload |= rq.nr_running > 1;
+    }
+
     /// A tick of a busy CPU.
     ///
     /// Mirrors: `scheduler_tick()`, v4.19–v6.5.
     pub fn scheduler_tick<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         self.update_rq_clock(cpu, now);
-        self.rqs[cpu.index()].ticks += 1;
         self.tick_of_current(cpu, false, now, o);
         self.cpu_load_update(cpu, now);
-        self.periodic_balance(cpu, now, o);
+        if self.rqs.len() > 1 {
+            self.trigger_load_balance(cpu, now, o);
+        }
     }
 
     /// The tick of the running task; `hrtick` says that it is the high-resolution one.
@@ -117,6 +127,9 @@ impl<H: Hooks> Kernel<H> {
         }
         if let (Some(p), SwitchKind::Exited) = (prev, kind) {
             self.task_dead_fair(p);
+        }
+        if next.is_none() && self.rqs.len() > 1 {
+            self.enter_idle(cpu, now, o);
         }
         switch
     }

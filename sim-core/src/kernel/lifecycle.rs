@@ -7,6 +7,7 @@ use super::runqueue::SchedClass;
 use super::select::{SelectFor, WakeeFlips};
 use super::stop::StopWork;
 use super::task::{SchedTask, TaskState};
+use super::task_list::TaskLinks;
 use super::weight::LoadWeight;
 use super::{Kernel, Policy, entity::SchedEntity};
 use crate::cpumask::CpuMask;
@@ -78,6 +79,7 @@ impl<H: Hooks> Kernel<H> {
             kthread: false,
             wakee_flips: WakeeFlips::default(),
             recent_used_cpu: cpu,
+            links: TaskLinks::default(),
         });
         id
     }
@@ -119,7 +121,7 @@ impl<H: Hooks> Kernel<H> {
         self.post_init_entity_util_avg(child);
         self.tasks[child.index()].state = TaskState::Runnable;
         self.enqueue_task_fair(child, Enqueue::default(), now, o);
-        self.rqs[cpu.index()].nr_running += 1;
+        self.add_nr_running(cpu);
         self.report_wakeup(child, cpu, true, now, o);
         cpu
     }
@@ -239,7 +241,7 @@ impl<H: Hooks> Kernel<H> {
         self.move_to_cpu(task, cpu, reason, now, o);
         self.update_rq_clock(cpu, now);
         self.enqueue_task_fair(task, Enqueue::default(), now, o);
-        self.rqs[cpu.index()].nr_running += 1;
+        self.add_nr_running(cpu);
         self.check_preempt_curr(task, cpu, false, now, o);
     }
 }

@@ -4,7 +4,7 @@
 //! `__schedule`), takes the current time, and changes state. It can be driven by the engine, by a trace, or by hand.
 //! It knows nothing of how fast CPUs are or what tasks do.
 
-mod balance;
+pub(crate) mod balance;
 pub mod changes;
 mod core;
 pub mod domains;
@@ -22,12 +22,14 @@ pub mod runqueue;
 mod select;
 pub mod stop;
 pub mod task;
+mod task_list;
 pub mod tunables;
 pub mod version;
 mod wakeup;
 pub mod weight;
 
 pub use self::core::{Schedule, Switch};
+use balance::Balancing;
 pub use balance::{LlcShared, RqBalance};
 pub use group::{GroupError, TaskGroup};
 pub use lifecycle::TaskParams;
@@ -145,6 +147,8 @@ pub struct Kernel<H = NoHooks> {
     groups: Vec<TaskGroup>,
     topology: Arc<Topology>,
     domains: Arc<Domains>,
+    /// What balancing remembers.
+    balancing: Balancing,
     /// What CPUs of a last-level cache share, by the number of the cache.
     pub(in crate::kernel) llc_shared: Vec<LlcShared>,
     /// CPUs whose need_resched was set since the last [`Kernel::take_resched`].
@@ -178,6 +182,7 @@ impl<H: Hooks> Kernel<H> {
             llc_shared: (0..domains.nr_llcs())
                 .map(|i| LlcShared::new(domains.llc_span(LlcId::new(i))))
                 .collect(),
+            balancing: Balancing::new(&config, &domains),
             topology,
             domains: Arc::new(domains),
             newly_resched: Vec::with_capacity(cpus),
@@ -189,7 +194,20 @@ impl<H: Hooks> Kernel<H> {
             config,
         };
         kernel.set_capacities();
+        kernel.stop_ticks();
         kernel
+    }
+
+    /// Makes what the kernel leaves to chance depend on a run's seed.
+    pub fn seed(&mut self, seed: u64) {
+        self.balancing.seed(seed);
+    }
+
+    /// The CPUs of a booted machine idle without ticks.
+    fn stop_ticks(&mut self) {
+        if self.config.nohz && self.rqs.len() > 1 {
+            (0..self.rqs.len()).for_each(|c| self.nohz_balance_enter_idle(CpuId::new(c)));
+        }
     }
 
     fn set_capacities(&mut self) {
@@ -198,6 +216,8 @@ impl<H: Hooks> Kernel<H> {
             let threads = topology.siblings(c).count_and(topology.online());
             self.set_cpu_scale(c.cpu, c.capacity.into(), threads as u32);
         }
+        let rqs = &self.rqs;
+        self.balancing.set_capacities(&self.domains, |c| rqs[c.index()].pelt.capacity);
     }
 
     /// All online CPUs.

@@ -5,6 +5,7 @@ use super::entity::before;
 use super::pelt::{CfsRqPelt, RqPelt, SchedAvg};
 use super::select::WakeeFlips;
 use super::stop::StopWork;
+use super::task_list::TaskList;
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::time::Instant;
@@ -154,8 +155,8 @@ pub struct Rq {
     pub stopper: Option<TaskId>,
     /// What the stopper thread is asked to do, oldest first.
     pub stop_work: Vec<StopWork>,
-    /// Ticks seen while busy, for the interim periodic even-out.
-    pub ticks: u64,
+    /// Its runnable fair tasks as balancing looks at them.
+    pub cfs_tasks: TaskList,
     /// Whom interrupts wake while the CPU idles.
     pub idle_task_flips: WakeeFlips,
     /// Exit latency of the idle state the CPU is in, ns; none while it is in no state the kernel knows.
@@ -182,7 +183,7 @@ impl Rq {
             hrtick: None,
             stopper: None,
             stop_work: Vec::new(),
-            ticks: 0,
+            cfs_tasks: TaskList::default(),
             idle_task_flips: WakeeFlips::default(),
             idle_exit_latency: None,
             balance: RqBalance::new(),

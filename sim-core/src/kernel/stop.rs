@@ -95,7 +95,7 @@ impl<H: Hooks> Kernel<H> {
         o.event(now, &Event::Waking { task: stopper, by, waker });
         self.update_rq_clock(cpu, now);
         self.tasks[stopper.index()].state = TaskState::Runnable;
-        self.rqs[cpu.index()].nr_running += 1;
+        self.add_nr_running(cpu);
         self.report_wakeup(stopper, cpu, false, now, o);
     }
 

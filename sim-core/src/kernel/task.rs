@@ -3,6 +3,7 @@
 use super::Policy;
 use super::runqueue::SchedClass;
 use super::select::WakeeFlips;
+use super::task_list::TaskLinks;
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, EntityId, GroupId};
 
@@ -56,4 +57,6 @@ pub struct SchedTask {
     pub wakee_flips: WakeeFlips,
     /// A CPU it may find warm beside its previous one.
     pub recent_used_cpu: CpuId,
+    /// Its place among the runnable fair tasks of its CPU.
+    pub(super) links: TaskLinks,
 }

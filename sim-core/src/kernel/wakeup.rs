@@ -114,9 +114,12 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) {
         self.enqueue_task_fair(task, Enqueue { wakeup: true, migrated }, now, o);
-        self.rqs[cpu.index()].nr_running += 1;
+        self.add_nr_running(cpu);
         self.tasks[task.index()].state = TaskState::Runnable;
         self.report_wakeup(task, cpu, false, now, o);
+        let jiffy = self.jiffies(now);
+        let rq = &mut self.rqs[cpu.index()];
+        rq.balance.end_idle(rq.clock, jiffy);
     }
 
     /// Checks preemption and reports the wake-up with need_resched before and after.

@@ -1,6 +1,6 @@
 //! Decisions of the kernel model as data: what was compared, what was chosen, by which rule.
 
-use super::balance::Balance;
+use super::balance::{Balance, BalanceAttempt};
 use super::placement::Select;
 use crate::id::{CpuId, EntityId, TaskId};
 use crate::time::Nanos;
@@ -204,4 +204,6 @@ pub enum Decision {
     Select(Select),
     /// See [`Balance`].
     Balance(Balance),
+    /// See [`BalanceAttempt`].
+    BalanceAttempt(BalanceAttempt),
 }

@@ -17,7 +17,7 @@ const fn is_overloaded(env: &Env<'_>, g: &GroupStats) -> bool {
 /// Fills in average load, load per task and type.
 pub(super) fn classify(env: &Env<'_>, g: &mut GroupStats) {
     g.avg_load = g.scaled_load();
-    g.load_per_task = g.load.checked_div(u64::from(g.h_nr_running)).unwrap_or(0);
+    g.load_per_task = g.plain_load.checked_div(u64::from(g.h_nr_running)).unwrap_or(0);
     g.kind = if is_overloaded(env, g) {
         GroupType::Overloaded
     } else if g.imbalance_flag {

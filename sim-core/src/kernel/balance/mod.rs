@@ -1,14 +1,21 @@
 //! How load spreads over CPUs.
 
+mod active;
+mod busiest;
 mod classic;
 mod detach;
+mod env;
 pub(in crate::kernel) mod group_types;
 mod imbalance;
-mod interim;
+mod newidle;
+mod nohz;
+mod pass;
+mod periodic;
 pub(in crate::kernel) mod rules;
 mod state;
-pub(in crate::kernel) mod stats;
+pub(crate) mod stats;
 #[cfg(test)]
 mod tables;
 
+pub(in crate::kernel) use state::Balancing;
 pub use state::{LlcShared, RqBalance};

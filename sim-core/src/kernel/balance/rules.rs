@@ -69,7 +69,7 @@ pub enum NohzNext {
 }
 
 /// How the balancer behaves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent change of the kernel")]
 pub struct BalanceRules {
     /// How groups are compared.
@@ -102,6 +102,8 @@ pub struct BalanceRules {
     pub util_halved_by_failures: bool,
     /// A queue with one task is never detached from, whatever the imbalance.
     pub detach_needs_two: bool,
+    /// A kernel thread that belongs to one CPU is left alone without counting as pinned.
+    pub bound_kthreads_stay: bool,
     /// A task is never hot between the threads of a core.
     pub never_hot_on_smt: bool,
     /// What active balance after failures is for.
@@ -126,8 +128,6 @@ pub struct BalanceRules {
     pub newidle_leaves_for_wakeup: bool,
     /// What newly-idle passes need.
     pub newidle_gate: NewidleGate,
-    /// The refresh of the own blocked load counts as the first domain's cost.
-    pub newidle_charges_blocked: bool,
     /// The CPU that balances for others never kicks itself, and handles itself last in ring order.
     pub nohz_ring_order: bool,
     /// When the next kick is due.
@@ -157,6 +157,7 @@ impl BalanceRules {
             load_limit: LoadLimit::Half,
             util_halved_by_failures: false,
             detach_needs_two: false,
+            bound_kthreads_stay: false,
             never_hot_on_smt: false,
             active_after_failures: ActiveAfterFailures::Any,
             active_resets_failures: true,
@@ -169,7 +170,6 @@ impl BalanceRules {
             cost_decays_after_change: false,
             newidle_leaves_for_wakeup: false,
             newidle_gate: NewidleGate::MigrationCost,
-            newidle_charges_blocked: false,
             nohz_ring_order: false,
             nohz_next: NohzNext::Advance,
             nohz_needs_update: false,

@@ -31,21 +31,23 @@ pub(in crate::kernel) struct Env<'a> {
 
 /// Statistics of one group (`struct sg_lb_stats`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::kernel) struct GroupStats {
-    /// Load of its CPUs.
-    pub(in crate::kernel) load: u64,
+pub(crate) struct GroupStats {
+    /// Load of its CPUs, biased by the past in 4.19.
+    pub(crate) load: u64,
+    /// Load of its CPUs as it is.
+    pub(in crate::kernel) plain_load: u64,
     /// Utilisation of its CPUs.
-    pub(in crate::kernel) util: u64,
+    pub(crate) util: u64,
     /// Runnable signal of its CPUs.
     pub(in crate::kernel) runnable: u64,
     /// Its capacity.
-    pub(in crate::kernel) capacity: u64,
+    pub(crate) capacity: u64,
     /// Runnable tasks of all classes.
-    pub(in crate::kernel) nr_running: u32,
+    pub(crate) nr_running: u32,
     /// Runnable fair tasks.
     pub(in crate::kernel) h_nr_running: u32,
     /// Its idle CPUs.
-    pub(in crate::kernel) idle_cpus: u32,
+    pub(crate) idle_cpus: u32,
     /// Its CPUs.
     pub(in crate::kernel) weight: u32,
     /// Its cores.
@@ -59,7 +61,7 @@ pub(in crate::kernel) struct GroupStats {
     /// Load per fair task (up to 5.4).
     pub(in crate::kernel) load_per_task: u64,
     /// What it is like.
-    pub(in crate::kernel) kind: GroupType,
+    pub(crate) kind: GroupType,
 }
 
 impl GroupStats {
@@ -67,6 +69,7 @@ impl GroupStats {
     pub(in crate::kernel) const fn empty(capacity: u64, weight: u32, cores: u32) -> GroupStats {
         GroupStats {
             load: 0,
+            plain_load: 0,
             util: 0,
             runnable: 0,
             capacity,

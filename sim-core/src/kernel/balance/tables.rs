@@ -77,6 +77,7 @@ fn ask(profile: &str, level: Level, idle: IdleType, groups: &[&[Cpu]]) -> Answer
         g.smt_core = level.threads == 2 && weight == 2;
         for c in cpus {
             g.load += c.load;
+            g.plain_load += c.load;
             g.util += c.util.min(level.capacity);
             g.runnable += c.runnable;
             g.nr_running += c.nr;

@@ -156,7 +156,11 @@ impl<H: Hooks> Kernel<H> {
             self.cfs_rqs[q.index()].idle_h_nr_running += u32::from(idle);
             level = parent;
         }
-        self.hrtick_update(self.tasks[task.index()].cpu, now, o);
+        let cpu = self.tasks[task.index()].cpu;
+        if self.rqs.len() > 1 {
+            self.cfs_tasks_add(cpu, task);
+        }
+        self.hrtick_update(cpu, now, o);
     }
 
     /// Takes a task off, and every group entity above it that becomes empty.
@@ -196,7 +200,11 @@ impl<H: Hooks> Kernel<H> {
             level = parent;
         }
         self.util_est_dequeue(task, why == Dequeue::Sleep);
-        self.hrtick_update(self.tasks[task.index()].cpu, now, o);
+        let cpu = self.tasks[task.index()].cpu;
+        if self.rqs.len() > 1 {
+            self.cfs_tasks_remove(cpu, task);
+        }
+        self.hrtick_update(cpu, now, o);
     }
 
     /// Changes the CPU of a task that is about to be enqueued there. A sleeper's vruntime becomes relative.

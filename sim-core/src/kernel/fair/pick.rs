@@ -125,6 +125,9 @@ impl<H: Hooks> Kernel<H> {
                 None => self.set_next_task_fair(next),
             }
         }
+        if self.rqs.len() > 1 {
+            self.cfs_tasks_to_head(cpu, next);
+        }
         self.hrtick_start_fair(cpu, next, now, o);
         Some(next)
     }

@@ -140,10 +140,10 @@ impl<H: Hooks> Kernel<H> {
     }
 
     fn group_capacity(&self, id: SchedGroupId) -> u64 {
-        self.domains.group(id).cpus.iter().map(|c| self.capacity_of(c)).sum()
+        self.balancing.group(id).capacity
     }
 
-    fn group_imbalance(&self, _id: SchedGroupId) -> bool {
-        false
+    fn group_imbalance(&self, id: SchedGroupId) -> bool {
+        self.balancing.group(id).imbalance
     }
 }
