@@ -1,12 +1,9 @@
 //! Typed indices into the flat tables of the simulation.
 
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(transparent)]
         pub struct $name(pub u32);
         impl $name {
@@ -19,13 +16,15 @@ macro_rules! id {
                 $name(i as u32)
             }
         }
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, "{}{}", stringify!($name).trim_end_matches("Id"), self.0)
             }
         }
     };
 }
+
+pub(crate) use id;
 
 id!(/// A logical CPU, numbered as the kernel numbers it.
     CpuId);

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use sim_core::kernel::domains::build;
 use sim_core::kernel::{KernelConfig, Policy, Profile};
+use sim_core::machine::topology::Shape;
 use sim_core::machine::{Costs, MachineConfig, Preset};
 use sim_core::program::{Action, Objects, Program, TaskSpec, Work};
 use sim_core::{GroupId, Instant, Limits, Nanos, SimConfig, Simulation};
@@ -96,5 +98,24 @@ fn pipes_and_semaphores() {
             ];
             allocations(cpus, programs, objects, d)
         });
+    }
+}
+
+/// The domains of the largest machines take less than 100 MB, building included: CPUs share what is the same for them.
+#[test]
+fn domains_of_the_largest_machines() {
+    let rules = Profile::by_name("6.5").unwrap().rules();
+    let machines = [
+        Shape::new(1, 1, 4096, 1),
+        Shape::new(1, 1, 2048, 2),
+        Shape::new(1, 2048, 1, 2),
+        Shape::new(8, 32, 8, 2),
+        Shape { nodes: 16, ..Shape::new(8, 64, 4, 2) },
+    ];
+    for shape in machines {
+        let topology = shape.topology().unwrap();
+        let used = allocation_counter::measure(|| drop(build(&topology, &rules, &[]).unwrap()));
+        assert!(used.bytes_max < 100_000_000, "{shape}: {} MB", used.bytes_max / 1_000_000);
+        println!("{shape}: {} kB", used.bytes_max / 1000);
     }
 }

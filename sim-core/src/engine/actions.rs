@@ -234,6 +234,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             p.children -= 1;
             p.zombies += 1;
             if std::mem::take(&mut p.waits_for_child) {
+                // Synchronous, but placement does not heed that from a waker that exits.
                 self.wake(parent, cpu, Some(task));
             }
         }

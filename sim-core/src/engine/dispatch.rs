@@ -167,7 +167,16 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// Wakes a task from CPU `by`.
     pub(super) fn wake(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>) {
-        let wake = self.kernel.try_to_wake_up(task, by, waker, self.now, &mut self.observer);
+        self.wake_up(task, by, waker, false);
+    }
+
+    /// Wakes a task that takes over from its waker, which says that it is about to sleep (`WF_SYNC`).
+    pub(super) fn wake_sync(&mut self, task: TaskId, by: CpuId, waker: TaskId) {
+        self.wake_up(task, by, Some(waker), true);
+    }
+
+    fn wake_up(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>, sync: bool) {
+        let wake = self.kernel.try_to_wake_up(task, by, waker, sync, self.now, &mut self.observer);
         if let Wake::Queued(cpu, true) = wake {
             let at = self.now + self.cost().ipi;
             self.queue.push(at, Happening::Ipi(cpu));

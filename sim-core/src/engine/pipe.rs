@@ -95,7 +95,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     fn pipe_wake_one(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, readers: bool) -> u32 {
         let waiter = self.pipe_waiters(pipe, readers).pop_front();
-        waiter.into_iter().for_each(|w| self.wake(w, cpu, Some(by)));
+        waiter.into_iter().for_each(|w| self.wake_sync(w, cpu, by));
         u32::from(waiter.is_some())
     }
 

@@ -39,6 +39,7 @@ impl<H: Hooks> Kernel<H> {
         rq.nontask_pending -= nontask;
         rq.clock = now.0;
         rq.clock_task += delta - nontask;
+        self.update_rq_clock_pelt(cpu, delta - nontask);
     }
 
     /// Tells the scheduler that an interrupt or the hypervisor took this much of the CPU's time.
@@ -62,14 +63,25 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
+    /// One more task is runnable on a CPU.
+    ///
+    /// Mirrors: `add_nr_running()`, v4.19–v6.5.
+    pub(super) fn add_nr_running(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu.index()];
+        rq.nr_running += 1;
+        self.balancing.overload |= rq.nr_running > 1;
+    }
+
     /// A tick of a busy CPU.
     ///
     /// Mirrors: `scheduler_tick()`, v4.19–v6.5.
     pub fn scheduler_tick<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         self.update_rq_clock(cpu, now);
-        self.rqs[cpu.index()].ticks += 1;
         self.tick_of_current(cpu, false, now, o);
-        self.periodic_balance(cpu, now, o);
+        self.cpu_load_update(cpu, now);
+        if self.rqs.len() > 1 {
+            self.trigger_load_balance(cpu, now, o);
+        }
     }
 
     /// The tick of the running task; `hrtick` says that it is the high-resolution one.
@@ -102,6 +114,9 @@ impl<H: Hooks> Kernel<H> {
             self.rqs[cpu.index()].nr_running -= 1;
         }
         let next = self.pick_next_task(cpu, prev, now, o);
+        if next.is_none() {
+            self.update_idle_core(cpu);
+        }
         self.rqs[cpu.index()].need_resched = false;
         self.newly_resched.retain(|c| *c != cpu);
         let switch = Switch { prev, next, kind };
@@ -109,6 +124,12 @@ impl<H: Hooks> Kernel<H> {
             self.context_switch(cpu, switch, now, o);
         } else if let Some(task) = next {
             o.event(now, &Event::Repick { cpu, task });
+        }
+        if let (Some(p), SwitchKind::Exited) = (prev, kind) {
+            self.task_dead_fair(p);
+        }
+        if next.is_none() && self.rqs.len() > 1 {
+            self.enter_idle(cpu, now, o);
         }
         switch
     }

@@ -1,5 +1,6 @@
 //! Scheduling entities: what a fair queue orders.
 
+use super::pelt::SchedAvg;
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, EntityId, TaskId};
 
@@ -30,6 +31,10 @@ pub struct SchedEntity {
     pub task: Option<TaskId>,
     /// `SCHED_IDLE` task or `cpu.idle` group.
     pub idle: bool,
+    /// Load tracking; all zero on a machine with one CPU.
+    pub avg: SchedAvg,
+    /// To 5.6 the weight it adds to runnable load, stored units; later a group's tasks, as last counted.
+    pub runnable_weight: u64,
 }
 
 impl SchedEntity {

@@ -2,6 +2,7 @@
 
 use super::fair::{Dequeue, Enqueue};
 use super::hooks::Hooks;
+use super::pelt::{SchedAvg, Update};
 use super::rules::IdleEntities;
 use super::runqueue::CfsRq;
 use super::task::TaskState;
@@ -23,6 +24,8 @@ pub struct TaskGroup {
     pub cfs_rq: Vec<CfsRqId>,
     /// Its entity on each CPU; empty for the root group.
     pub se: Vec<EntityId>,
+    /// Load of its queues together, as far as published (`load_avg`).
+    pub load_avg: u64,
 }
 
 /// A write to a group's files that the kernel refuses.
@@ -45,20 +48,19 @@ const IDLE_SHARES: u64 = weight::IDLE_WEIGHT << weight::FIXEDPOINT_SHIFT;
 impl TaskGroup {
     /// The root group, whose queues are those of the CPUs.
     pub(super) fn root(cfs_rq: Vec<CfsRqId>) -> TaskGroup {
-        TaskGroup { shares: weight::NICE_0_LOAD, idle: false, cfs_rq, se: Vec::new() }
+        TaskGroup { shares: weight::NICE_0_LOAD, idle: false, cfs_rq, se: Vec::new(), load_avg: 0 }
     }
 }
 
 impl<H: Hooks> Kernel<H> {
     /// Creates a task group below `parent` with stored `shares`, kept within what the kernel allows; an idle group has the
-    /// weight of a `SCHED_IDLE` task. On one CPU an
-    /// entity's weight is its group's shares; the distribution over CPUs comes with load tracking. Deviates: D-002.
+    /// weight of a `SCHED_IDLE` task.
     ///
     /// Mirrors: `alloc_fair_sched_group()`, `init_tg_cfs_entry()`.
     pub fn add_group(&mut self, parent: GroupId, shares: u64, idle: bool) -> GroupId {
         let group = GroupId::new(self.groups.len());
         let shares = if idle { IDLE_SHARES } else { weight::clamp_shares(shares) };
-        let mut tg = TaskGroup { shares, idle, cfs_rq: Vec::new(), se: Vec::new() };
+        let mut tg = TaskGroup { shares, idle, cfs_rq: Vec::new(), se: Vec::new(), load_avg: 0 };
         for i in 0..self.rqs.len() {
             let se = EntityId::new(self.entities.len());
             let my_q = CfsRqId::new(self.cfs_rqs.len());
@@ -76,10 +78,14 @@ impl<H: Hooks> Kernel<H> {
                 my_q: Some(my_q),
                 task: None,
                 idle,
+                avg: SchedAvg::default(),
+                runnable_weight: 0,
             });
             self.cfs_rqs.push(CfsRq::new(CpuId::new(i), group, Some(se)));
             tg.cfs_rq.push(my_q);
             tg.se.push(se);
+            let list = &mut self.rqs[i].pelt.leaf_cfs_rqs;
+            list.reserve(self.groups.len() - list.len());
         }
         self.groups.push(tg);
         group
@@ -137,10 +143,26 @@ impl<H: Hooks> Kernel<H> {
                 let count = &mut self.cfs_rqs[e.cfs_rq.index()].idle_nr_running;
                 *count = if idle { *count + 1 } else { *count - 1 };
             }
+            self.count_idle_tasks(self.groups[group.index()].se[i], idle);
         }
         let shares = if idle { IDLE_SHARES } else { weight::NICE_0_LOAD };
         self.change_shares(group, shares, now, o);
         Ok(())
+    }
+
+    /// Counts the tasks below a group that has become idle, or is no longer, as such in the queues above it, up to the
+    /// first that lies below an idle group anyway.
+    fn count_idle_tasks(&mut self, se: EntityId, idle: bool) {
+        let Some(my_q) = self.entities[se.index()].my_q else { return };
+        let own = &self.cfs_rqs[my_q.index()];
+        let others = own.h_nr_running - own.idle_h_nr_running;
+        let mut level = Some(se);
+        while let Some(se) = level {
+            let e = &self.entities[se.index()];
+            let count = &mut self.cfs_rqs[e.cfs_rq.index()].idle_h_nr_running;
+            *count = if idle { *count + others } else { *count - others };
+            level = e.parent.filter(|p| !self.entities[p.index()].idle);
+        }
     }
 
     fn change_shares<O: Observer>(&mut self, group: GroupId, shares: u64, now: Instant, o: &mut O) {
@@ -151,6 +173,7 @@ impl<H: Hooks> Kernel<H> {
             self.update_rq_clock(CpuId::new(i), now);
             let mut level = self.groups[group.index()].se.get(i).copied();
             while let Some(se) = level {
+                self.update_load_avg(self.entities[se.index()].cfs_rq, se, Update::Publish);
                 self.update_cfs_group(se, now, o);
                 level = self.entities[se.index()].parent;
             }
@@ -211,6 +234,7 @@ impl<H: Hooks> Kernel<H> {
             if running {
                 self.put_prev_task_fair(task, now, o);
             }
+            self.detach_entity_cfs_rq(se);
             self.set_task_group(task, group);
             self.enqueue_task_fair(task, Enqueue::default(), now, o);
             if running {
@@ -218,15 +242,26 @@ impl<H: Hooks> Kernel<H> {
                 self.resched_curr(cpu, now, o);
             }
         } else if self.vruntime_normalized(task) {
-            self.set_task_group(task, group);
+            self.move_averages(task, group);
         } else {
             let old = self.entities[se.index()].cfs_rq;
             self.place_entity(old, se, false, now, o);
-            self.set_task_group(task, group);
+            self.move_averages(task, group);
             let new = self.entities[se.index()].cfs_rq;
             let (from, to) = (self.cfs_rqs[old.index()].min_vruntime, self.cfs_rqs[new.index()].min_vruntime);
             let e = &mut self.entities[se.index()];
             e.vruntime = e.vruntime.wrapping_sub(from).wrapping_add(to);
+        }
+    }
+
+    /// Changes the group of a task that is not queued, its averages included.
+    fn move_averages(&mut self, task: TaskId, group: GroupId) {
+        let se = self.tasks[task.index()].se;
+        let attached = self.is_attached_entity(se);
+        self.detach_entity_cfs_rq(se);
+        self.set_task_group(task, group);
+        if attached {
+            self.attach_entity_cfs_rq(se);
         }
     }
 

@@ -2,9 +2,12 @@
 
 use super::fair::Enqueue;
 use super::hooks::Hooks;
+use super::pelt::SchedAvg;
 use super::runqueue::SchedClass;
+use super::select::{SelectFor, WakeeFlips};
 use super::stop::StopWork;
 use super::task::{SchedTask, TaskState};
+use super::task_list::TaskLinks;
 use super::weight::LoadWeight;
 use super::{Kernel, Policy, entity::SchedEntity};
 use crate::cpumask::CpuMask;
@@ -56,6 +59,8 @@ impl<H: Hooks> Kernel<H> {
             my_q: None,
             task: Some(id),
             idle: params.policy == Policy::Idle,
+            avg: SchedAvg::default(),
+            runnable_weight: LoadWeight::of_task(params.nice, params.policy).weight,
         });
         self.tasks.push(SchedTask {
             state,
@@ -71,6 +76,10 @@ impl<H: Hooks> Kernel<H> {
             autogroup: None,
             nvcsw: 0,
             nivcsw: 0,
+            kthread: false,
+            wakee_flips: WakeeFlips::default(),
+            recent_used_cpu: cpu,
+            links: TaskLinks::default(),
         });
         id
     }
@@ -86,12 +95,13 @@ impl<H: Hooks> Kernel<H> {
             cpus_allowed: p.cpus_allowed.clone(),
             group: p.group,
         };
-        let (cpu, cgroup, autogroup) = (p.cpu, p.cgroup, p.autogroup);
+        let (cpu, cgroup, autogroup, flips) = (p.cpu, p.cgroup, p.autogroup, p.wakee_flips);
         let child = self.new_task(&params, cpu, TaskState::New);
         let c = &mut self.tasks[child.index()];
-        (c.cgroup, c.autogroup) = (cgroup, autogroup);
+        (c.cgroup, c.autogroup, c.wakee_flips) = (cgroup, autogroup, flips);
         let group = self.effective_group(child);
         self.set_task_group(child, group);
+        self.init_entity_runnable_average(self.tasks[child.index()].se);
         self.task_fork_fair(child, now, o);
         o.event(now, &Event::Fork { parent: Some(parent), child });
         child
@@ -102,15 +112,16 @@ impl<H: Hooks> Kernel<H> {
     /// Mirrors: `wake_up_new_task()`.
     pub fn wake_up_new_task<O: Observer>(&mut self, child: TaskId, now: Instant, o: &mut O) -> CpuId {
         assert_eq!(self.tasks[child.index()].state, TaskState::New, "woken as new once only");
-        let cpu = self.select_task_rq(child, now, o);
+        let cpu = self.select_task_rq(child, SelectFor::Fork, now, o);
         if cpu != self.tasks[child.index()].cpu {
             // A new task's vruntime is relative already: only its queue changes.
             self.move_to_cpu(child, cpu, MigrateReason::Fork, now, o);
         }
         self.update_rq_clock(cpu, now);
+        self.post_init_entity_util_avg(child);
         self.tasks[child.index()].state = TaskState::Runnable;
         self.enqueue_task_fair(child, Enqueue::default(), now, o);
-        self.rqs[cpu.index()].nr_running += 1;
+        self.add_nr_running(cpu);
         self.report_wakeup(child, cpu, true, now, o);
         cpu
     }
@@ -169,9 +180,11 @@ impl<H: Hooks> Kernel<H> {
         }
         let t = &mut self.tasks[task.index()];
         (t.nice, t.policy) = (nice, policy);
-        let e = &mut self.entities[se.index()];
-        e.load = LoadWeight::of_task(nice, policy);
-        e.idle = policy == Policy::Idle;
+        self.reweight_averages(self.entities[se.index()].cfs_rq, se, |e| {
+            e.load = LoadWeight::of_task(nice, policy);
+            e.runnable_weight = e.load.weight;
+            e.idle = policy == Policy::Idle;
+        });
         if queued {
             self.enqueue_task_fair(task, Enqueue::default(), now, o);
         }
@@ -228,7 +241,7 @@ impl<H: Hooks> Kernel<H> {
         self.move_to_cpu(task, cpu, reason, now, o);
         self.update_rq_clock(cpu, now);
         self.enqueue_task_fair(task, Enqueue::default(), now, o);
-        self.rqs[cpu.index()].nr_running += 1;
+        self.add_nr_running(cpu);
         self.check_preempt_curr(task, cpu, false, now, o);
     }
 }

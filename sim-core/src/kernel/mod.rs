@@ -4,9 +4,10 @@
 //! `__schedule`), takes the current time, and changes state. It can be driven by the engine, by a trace, or by hand.
 //! It knows nothing of how fast CPUs are or what tasks do.
 
-mod balance;
+pub(crate) mod balance;
 pub mod changes;
 mod core;
+pub mod domains;
 pub mod entity;
 mod fair;
 pub mod features;
@@ -14,18 +15,22 @@ mod group;
 pub mod hooks;
 mod lifecycle;
 pub mod patches;
+pub mod pelt;
 mod policy;
 pub mod rules;
 pub mod runqueue;
 mod select;
 pub mod stop;
 pub mod task;
+mod task_list;
 pub mod tunables;
 pub mod version;
 mod wakeup;
 pub mod weight;
 
 pub use self::core::{Schedule, Switch};
+use balance::Balancing;
+pub use balance::{LlcShared, RqBalance};
 pub use group::{GroupError, TaskGroup};
 pub use lifecycle::TaskParams;
 pub use policy::Policy;
@@ -34,14 +39,17 @@ pub use wakeup::Wake;
 
 use crate::cpumask::CpuMask;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
+use crate::machine::topology::Topology;
 use crate::observe::Observer;
 use crate::time::{Instant, Nanos};
+use domains::{Domains, LlcId};
 use entity::SchedEntity;
 use features::Features;
 use hooks::{Hooks, NoHooks};
 use rules::Rules;
 use runqueue::{CfsRq, Rq};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use task::SchedTask;
 use tunables::Tunables;
 
@@ -68,8 +76,11 @@ pub struct KernelConfig {
     pub tunables: Tunables,
     /// Feature switches as set.
     pub features: Features,
-    /// Online CPUs.
+    /// CPUs are numbered below this (`nr_cpu_ids`).
     pub cpus: u32,
+    /// How the CPUs hang together.
+    #[serde(skip)]
+    pub topology: Arc<Topology>,
     /// Ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Preemption model.
@@ -87,15 +98,25 @@ pub struct KernelConfig {
 }
 
 impl KernelConfig {
-    /// A kernel with its boot defaults on a machine with `cpus` CPUs: HZ 250, voluntary preemption.
+    /// A kernel with its boot defaults on a machine with `cpus` equal CPUs under one cache: HZ 250, voluntary preemption.
+    ///
+    /// # Panics
+    /// When there is no CPU, or more than [`MAX_CPUS`](crate::cpumask::MAX_CPUS).
     pub fn new(profile: &'static Profile, cpus: u32) -> KernelConfig {
+        let topology = Topology::uniform(cpus).expect("a machine has between 1 and MAX_CPUS CPUs");
+        KernelConfig::on(profile, Arc::new(topology))
+    }
+
+    /// A kernel with its boot defaults on a machine.
+    pub fn on(profile: &'static Profile, topology: Arc<Topology>) -> KernelConfig {
         let rules = profile.rules();
         KernelConfig {
             profile: profile.name,
-            tunables: Tunables::boot(cpus),
+            tunables: Tunables::boot(topology.online().count() as u32),
             features: rules.features,
             rules,
-            cpus,
+            cpus: topology.nr_cpu_ids() as u32,
+            topology,
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,
@@ -124,6 +145,12 @@ pub struct Kernel<H = NoHooks> {
     entities: Vec<SchedEntity>,
     tasks: Vec<SchedTask>,
     groups: Vec<TaskGroup>,
+    topology: Arc<Topology>,
+    domains: Arc<Domains>,
+    /// What balancing remembers.
+    balancing: Balancing,
+    /// What CPUs of a last-level cache share, by the number of the cache.
+    pub(in crate::kernel) llc_shared: Vec<LlcShared>,
     /// CPUs whose need_resched was set since the last [`Kernel::take_resched`].
     newly_resched: Vec<CpuId>,
     /// CPUs whose hrtick was armed since the last [`Kernel::take_hrtick`].
@@ -143,12 +170,21 @@ impl<H: Hooks> Kernel<H> {
         assert!(cpus > 0, "a machine has at least one CPU");
         let root = |i| CfsRq::new(CpuId::new(i), GroupId::ROOT, None);
         let queues: Vec<CfsRqId> = (0..cpus).map(CfsRqId::new).collect();
-        Kernel {
+        let topology = Arc::clone(&config.topology);
+        let domains = domains::build(&topology, &config.rules, &[]);
+        let domains = domains.expect("without partitions nothing can be wrong with them");
+        let mut kernel = Kernel {
             rqs: queues.iter().map(|q| Rq::new(*q)).collect(),
             cfs_rqs: (0..cpus).map(root).collect(),
             entities: Vec::new(),
             tasks: Vec::new(),
             groups: vec![TaskGroup::root(queues)],
+            llc_shared: (0..domains.nr_llcs())
+                .map(|i| LlcShared::new(domains.llc_span(LlcId::new(i))))
+                .collect(),
+            balancing: Balancing::new(&config, &domains),
+            topology,
+            domains: Arc::new(domains),
             newly_resched: Vec::with_capacity(cpus),
             newly_hrtick: Vec::with_capacity(cpus),
             stop_requests: Vec::with_capacity(cpus),
@@ -156,12 +192,45 @@ impl<H: Hooks> Kernel<H> {
             work_ns: 0,
             hooks,
             config,
+        };
+        kernel.set_capacities();
+        kernel.stop_ticks();
+        kernel
+    }
+
+    /// Makes what the kernel leaves to chance depend on a run's seed.
+    pub fn seed(&mut self, seed: u64) {
+        self.balancing.seed(seed);
+    }
+
+    /// The CPUs of a booted machine idle without ticks.
+    fn stop_ticks(&mut self) {
+        if self.config.nohz && self.rqs.len() > 1 {
+            (0..self.rqs.len()).for_each(|c| self.nohz_balance_enter_idle(CpuId::new(c)));
         }
     }
 
-    /// All CPUs of the machine.
+    fn set_capacities(&mut self) {
+        let topology = Arc::clone(&self.topology);
+        for c in topology.cpus() {
+            let threads = topology.siblings(c).count_and(topology.online());
+            self.set_cpu_scale(c.cpu, c.capacity.into(), threads as u32);
+        }
+        let rqs = &self.rqs;
+        self.balancing.set_capacities(&self.domains, |c| rqs[c.index()].pelt.capacity);
+    }
+
+    /// All online CPUs.
     pub fn all_cpus(&self) -> CpuMask {
-        CpuMask::first(self.config.cpus)
+        self.topology.online().clone()
+    }
+    /// The machine.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+    /// Its scheduling domains.
+    pub fn domains(&self) -> &Domains {
+        &self.domains
     }
     /// A CPU's run queue.
     pub fn rq(&self, cpu: CpuId) -> &Rq {

@@ -1,6 +1,13 @@
 //! What one kernel does: one field per behaviour that ever changed between v4.19 and v6.5.
 
+pub use super::balance::rules::{
+    ActiveAfterFailures, BalanceRules, Balancer, LoadLimit, NewidleGate, NohzNext, NumaTolerance,
+};
 use super::features::Features;
+pub use super::select::rules::{
+    IdleSearch, IdlestGroup, IdlestNuma, KthreadStacking, RecentUsedCpu, ScanBudget, ScanCostAverage,
+    SchedIdleCpu, SelectRules,
+};
 use serde::Serialize;
 
 /// Whether `sched_nr_latency` follows the tunables.
@@ -79,6 +86,70 @@ pub enum PipeWake {
     Exclusive,
 }
 
+/// Load tracking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PeltRules {
+    /// The load of a CPU, as placement and balancing see it, contains its sleeping tasks.
+    pub cpu_load_with_blocked: bool,
+    /// The runnable signal counts time with a task runnable or running; before, load of runnable entities.
+    pub runnable_is_time: bool,
+    /// Slow CPUs have a slow clock (`clock_pelt`); before, time counted less.
+    pub scaled_clock: bool,
+    /// The present CPU frequency is known (x86).
+    pub frequency_invariance: bool,
+    /// Hardware threads share a core's capacity plus 15 %.
+    pub smt_gain: bool,
+    /// Load averages over several spans are kept for balancing (`cpu_load[]`).
+    pub cpu_load_array: bool,
+    /// Utilisation above the CPU's capacity is no estimate of a task's need.
+    pub util_est_within_capacity: bool,
+    /// An attached load sum is at least 1.
+    pub attached_load_sum_not_zero: bool,
+    /// Sums never fall below what their average stands for.
+    pub sums_kept_consistent: bool,
+    /// A task that wakes away from an idle CPU also decays for the time its queue was not updated.
+    pub idle_lag_estimated: bool,
+}
+
+impl PeltRules {
+    const fn v4_19() -> PeltRules {
+        PeltRules {
+            cpu_load_with_blocked: false,
+            runnable_is_time: false,
+            scaled_clock: false,
+            frequency_invariance: false,
+            smt_gain: true,
+            cpu_load_array: true,
+            util_est_within_capacity: false,
+            attached_load_sum_not_zero: false,
+            sums_kept_consistent: false,
+            idle_lag_estimated: false,
+        }
+    }
+}
+
+/// Machines whose clusters (second-level caches) are a level of domains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClusterLevel {
+    /// None.
+    None,
+    /// All but x86 machines with different kinds of cores.
+    NotHybrid,
+    /// All.
+    All,
+}
+
+/// Which node distances make levels of domains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NumaDistances {
+    /// Those from the first node.
+    OfFirstNode,
+    /// All in the table.
+    All,
+}
+
 /// The behaviours of one kernel. Built from the chronological list in [`super::changes`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rules {
@@ -112,6 +183,32 @@ pub struct Rules {
     pub scale_load_floor: bool,
     /// The preemption model can be chosen at boot.
     pub preempt_dynamic: bool,
+    /// Load balancing.
+    #[serde(flatten)]
+    pub balance: BalanceRules,
+    /// Placement.
+    #[serde(flatten)]
+    pub select: SelectRules,
+    /// Load tracking.
+    pub pelt: PeltRules,
+    /// Whether domains have a level of clusters.
+    pub cluster_level: ClusterLevel,
+    /// Which node distances make levels of domains.
+    pub numa_distances: NumaDistances,
+    /// Groups of a NUMA domain hold none of the CPUs beyond it.
+    pub numa_groups_within_span: bool,
+    /// `busy_factor` of domains.
+    pub busy_factor: u32,
+    /// `imbalance_pct` of domains that share no cache.
+    pub imbalance_pct: u32,
+    /// Domains have the flag `SD_LOAD_BALANCE`, which is always set.
+    pub sd_load_balance: bool,
+    /// A domain of CPUs of different capacity takes `SD_PREFER_SIBLING` from its child.
+    pub asym_clears_prefer_sibling: bool,
+    /// A domain of CPUs of different capacity and those below it have `SD_BALANCE_WAKE`.
+    pub asym_balance_wake: bool,
+    /// Domains have `imb_numa_nr`.
+    pub imb_numa_nr: bool,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
     #[serde(skip)]
     pub applied: Vec<&'static str>,
@@ -136,6 +233,18 @@ impl Rules {
             pipe_wake: PipeWake::All,
             scale_load_floor: false,
             preempt_dynamic: false,
+            balance: BalanceRules::v4_19(),
+            select: SelectRules::v4_19(),
+            pelt: PeltRules::v4_19(),
+            cluster_level: ClusterLevel::None,
+            numa_distances: NumaDistances::OfFirstNode,
+            numa_groups_within_span: false,
+            busy_factor: 32,
+            imbalance_pct: 125,
+            sd_load_balance: true,
+            asym_clears_prefer_sibling: false,
+            asym_balance_wake: true,
+            imb_numa_nr: false,
             applied: Vec::new(),
         }
     }

@@ -1,7 +1,11 @@
 //! Run queues: the fair timeline, one fair queue, one CPU.
 
+use super::balance::RqBalance;
 use super::entity::before;
+use super::pelt::{CfsRqPelt, RqPelt, SchedAvg};
+use super::select::WakeeFlips;
 use super::stop::StopWork;
+use super::task_list::TaskList;
 use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::time::Instant;
@@ -56,6 +60,8 @@ pub struct CfsRq {
     pub nr_running: u32,
     /// Tasks queued in the whole subtree.
     pub h_nr_running: u32,
+    /// Tasks among `h_nr_running` that are SCHED_IDLE or below a `cpu.idle` group of the subtree.
+    pub idle_h_nr_running: u32,
     /// Idle entities among `nr_running`.
     pub idle_nr_running: u32,
     /// Monotonic floor of vruntimes.
@@ -72,6 +78,10 @@ pub struct CfsRq {
     pub skip: Option<EntityId>,
     /// The group entity that owns this queue; none for a root queue.
     pub owner: Option<EntityId>,
+    /// Load tracking; all zero on a machine with one CPU.
+    pub avg: SchedAvg,
+    /// Load tracking beside the averages.
+    pub pelt: CfsRqPelt,
 }
 
 impl CfsRq {
@@ -83,6 +93,7 @@ impl CfsRq {
             load: LoadWeight::of_load(0),
             nr_running: 0,
             h_nr_running: 0,
+            idle_h_nr_running: 0,
             idle_nr_running: 0,
             min_vruntime: 0,
             tree: Timeline::default(),
@@ -91,6 +102,8 @@ impl CfsRq {
             last: None,
             skip: None,
             owner,
+            avg: SchedAvg::default(),
+            pelt: CfsRqPelt::default(),
         }
     }
 }
@@ -142,8 +155,16 @@ pub struct Rq {
     pub stopper: Option<TaskId>,
     /// What the stopper thread is asked to do, oldest first.
     pub stop_work: Vec<StopWork>,
-    /// Ticks seen while busy, for the interim periodic even-out.
-    pub ticks: u64,
+    /// Its runnable fair tasks as balancing looks at them.
+    pub cfs_tasks: TaskList,
+    /// Whom interrupts wake while the CPU idles.
+    pub idle_task_flips: WakeeFlips,
+    /// Exit latency of the idle state the CPU is in, ns; none while it is in no state the kernel knows.
+    pub idle_exit_latency: Option<u64>,
+    /// Balancing.
+    pub balance: RqBalance,
+    /// Load tracking of the CPU.
+    pub pelt: RqPelt,
 }
 
 impl Rq {
@@ -162,7 +183,11 @@ impl Rq {
             hrtick: None,
             stopper: None,
             stop_work: Vec::new(),
-            ticks: 0,
+            cfs_tasks: TaskList::default(),
+            idle_task_flips: WakeeFlips::default(),
+            idle_exit_latency: None,
+            balance: RqBalance::new(),
+            pelt: RqPelt::default(),
         }
     }
 

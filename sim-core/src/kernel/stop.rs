@@ -2,6 +2,7 @@
 
 use super::hooks::Hooks;
 use super::runqueue::SchedClass;
+use super::select::SelectFor;
 use super::task::TaskState;
 use super::{Kernel, Policy, TaskParams};
 use crate::cpumask::CpuMask;
@@ -44,7 +45,7 @@ impl<H: Hooks> Kernel<H> {
     /// Mirrors: `sched_exec()`, v4.19–v6.5.
     pub fn sched_exec<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
         let cpu = self.tasks[task.index()].cpu;
-        let to = self.select_task_rq(task, now, o);
+        let to = self.select_task_rq(task, SelectFor::Exec, now, o);
         if to != cpu {
             self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to, reason: MigrateReason::Exec });
         }
@@ -71,6 +72,7 @@ impl<H: Hooks> Kernel<H> {
         };
         let stopper = self.add_task(&params);
         self.tasks[stopper.index()].class = SchedClass::Stop;
+        self.set_kthread(stopper);
         self.rqs[cpu.index()].stopper = Some(stopper);
         stopper
     }
@@ -93,7 +95,7 @@ impl<H: Hooks> Kernel<H> {
         o.event(now, &Event::Waking { task: stopper, by, waker });
         self.update_rq_clock(cpu, now);
         self.tasks[stopper.index()].state = TaskState::Runnable;
-        self.rqs[cpu.index()].nr_running += 1;
+        self.add_nr_running(cpu);
         self.report_wakeup(stopper, cpu, false, now, o);
     }
 
@@ -105,7 +107,7 @@ impl<H: Hooks> Kernel<H> {
             match self.rqs[cpu.index()].stop_work.remove(0) {
                 StopWork::MigrateTask { task, to, reason } => {
                     self.migration_cpu_stop(cpu, task, to, reason, now, o);
-                },
+                }
                 StopWork::ActiveBalance => self.active_load_balance_cpu_stop(cpu, now, o),
             }
         }

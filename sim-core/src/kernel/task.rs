@@ -2,6 +2,8 @@
 
 use super::Policy;
 use super::runqueue::SchedClass;
+use super::select::WakeeFlips;
+use super::task_list::TaskLinks;
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, EntityId, GroupId};
 
@@ -49,4 +51,12 @@ pub struct SchedTask {
     pub nvcsw: u64,
     /// Involuntary switches (`nivcsw`).
     pub nivcsw: u64,
+    /// Whether it is a kernel thread.
+    pub kthread: bool,
+    /// Whom it wakes.
+    pub wakee_flips: WakeeFlips,
+    /// A CPU it may find warm beside its previous one.
+    pub recent_used_cpu: CpuId,
+    /// Its place among the runnable fair tasks of its CPU.
+    pub(super) links: TaskLinks,
 }

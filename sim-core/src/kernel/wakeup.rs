@@ -5,6 +5,7 @@ use super::fair::Enqueue;
 use super::features::Feature;
 use super::hooks::Hooks;
 use super::rules::TtwuQueueRule;
+use super::select::SelectFor;
 use super::task::TaskState;
 use crate::id::{CpuId, TaskId};
 use crate::observe::{Decision, Event, Observer, PreemptRule, WakeupPreempt};
@@ -24,7 +25,7 @@ pub enum Wake {
 
 impl<H: Hooks> Kernel<H> {
     /// Wakes a sleeping task. `by` is the CPU the wake-up happens on, `waker` the task that does it, unless an interrupt
-    /// does.
+    /// does. `sync`: the waker is about to sleep, and does not exit (`WF_SYNC`).
     ///
     /// Mirrors: `try_to_wake_up()`, v4.19–v6.5.
     pub fn try_to_wake_up<O: Observer>(
@@ -32,6 +33,7 @@ impl<H: Hooks> Kernel<H> {
         task: TaskId,
         by: CpuId,
         waker: Option<TaskId>,
+        sync: bool,
         now: Instant,
         o: &mut O,
     ) -> Wake {
@@ -49,7 +51,7 @@ impl<H: Hooks> Kernel<H> {
             return Wake::Enqueued(self.tasks[task.index()].cpu);
         }
         self.tasks[task.index()].state = TaskState::Waking;
-        let cpu = self.select_task_rq(task, now, o);
+        let cpu = self.select_task_rq(task, SelectFor::Wake { by, waker, sync }, now, o);
         let migrated = cpu != self.tasks[task.index()].cpu;
         if migrated {
             self.set_task_cpu(task, cpu, now, o);
@@ -77,15 +79,15 @@ impl<H: Hooks> Kernel<H> {
         self.tasks[task.index()].state = TaskState::Runnable;
     }
 
-    /// Whether the wake-up is left to the target CPU. All CPUs share one cache until topology is modelled (D-001), and a
-    /// task leaves its CPU in no time, so the "still switching out" cases cannot arise (D-004).
+    /// Whether the wake-up is left to the target CPU. A task leaves its CPU in no time, so the "still switching out" cases
+    /// cannot arise (D-004).
     ///
     /// Mirrors: `ttwu_queue_cond()`, core.md §7.6.
     fn ttwu_queue_cond(&self, by: CpuId, cpu: CpuId) -> bool {
+        let to_idle = self.config.rules.ttwu_queue == TtwuQueueRule::OrTargetIdle;
         self.config.features.enabled(Feature::TtwuQueue)
             && by != cpu
-            && self.config.rules.ttwu_queue == TtwuQueueRule::OrTargetIdle
-            && self.rqs[cpu.index()].nr_running == 0
+            && (!self.domains.share_cache(by, cpu) || (to_idle && self.rqs[cpu.index()].nr_running == 0))
     }
 
     /// Enqueues the wake-ups that others left to this CPU.
@@ -112,9 +114,12 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) {
         self.enqueue_task_fair(task, Enqueue { wakeup: true, migrated }, now, o);
-        self.rqs[cpu.index()].nr_running += 1;
+        self.add_nr_running(cpu);
         self.tasks[task.index()].state = TaskState::Runnable;
         self.report_wakeup(task, cpu, false, now, o);
+        let jiffy = self.jiffies(now);
+        let rq = &mut self.rqs[cpu.index()];
+        rq.balance.end_idle(rq.clock, jiffy);
     }
 
     /// Checks preemption and reports the wake-up with need_resched before and after.

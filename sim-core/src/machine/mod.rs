@@ -2,6 +2,7 @@
 //! no SMT, caches, frequency governor or idle states yet. Deviates: D-005.
 
 mod costs;
+pub mod topology;
 
 pub use costs::{Cost, Costs, Preset, UnknownCost};
 

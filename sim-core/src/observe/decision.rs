@@ -1,5 +1,7 @@
 //! Decisions of the kernel model as data: what was compared, what was chosen, by which rule.
 
+use super::balance::{Balance, BalanceAttempt};
+use super::placement::Select;
 use crate::id::{CpuId, EntityId, TaskId};
 use crate::time::Nanos;
 use serde::Serialize;
@@ -186,66 +188,6 @@ pub struct Pick {
     pub rule: PickRule,
 }
 
-/// Why a task goes to a CPU: the interim rule, until scheduling domains are modelled (D-001).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SelectRule {
-    /// The only CPU allowed.
-    OnlyAllowed,
-    /// Interim: its previous CPU is idle.
-    InterimPrevIdle,
-    /// Interim: lowest-numbered idle CPU.
-    InterimIdle,
-    /// Interim: least loaded CPU.
-    InterimLeastLoaded,
-}
-
-/// The CPU for a waking, new or displaced task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Select {
-    /// The task.
-    pub task: TaskId,
-    /// The CPU it comes from.
-    pub prev: CpuId,
-    /// Runnable tasks on the CPU it comes from.
-    pub prev_nr_running: u32,
-    /// Runnable tasks on the CPU the rule chose.
-    pub chosen_nr_running: u32,
-    /// The choice, unless a hook changes it.
-    pub chosen: CpuId,
-    /// The rule that decided.
-    pub rule: SelectRule,
-}
-
-/// Which pass moved a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BalanceRule {
-    /// Interim: a CPU about to idle takes a waiting task from the busiest.
-    InterimNewIdle,
-    /// Interim: periodic even-out of queue lengths.
-    InterimPeriodic,
-}
-
-/// A task moved between queues by balancing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Balance {
-    /// The task.
-    pub task: TaskId,
-    /// Busy CPU.
-    pub from: CpuId,
-    /// CPU that takes it.
-    pub to: CpuId,
-    /// Runnable tasks on the busy CPU.
-    pub from_nr_running: u32,
-    /// Runnable tasks on the CPU that takes it.
-    pub to_nr_running: u32,
-    /// The pass.
-    pub rule: BalanceRule,
-    /// Whether it is moved, unless a hook changes it.
-    pub pull: bool,
-}
-
 /// One decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "decision")]
@@ -262,4 +204,6 @@ pub enum Decision {
     Select(Select),
     /// See [`Balance`].
     Balance(Balance),
+    /// See [`BalanceAttempt`].
+    BalanceAttempt(BalanceAttempt),
 }

@@ -189,6 +189,8 @@ impl Observer for Metrics {
             | Event::Context { .. }
             | Event::Repick { .. }
             | Event::NeedResched { .. }
+            | Event::LoadBalance { .. }
+            | Event::ActiveBalance { .. }
             | Event::CpuIdle { .. } => {}
         }
     }

@@ -1,17 +1,25 @@
 //! Observers: they see everything and change nothing.
 
+mod balance;
 mod decision;
 mod digest;
 mod latencies;
 mod metrics;
+mod placement;
 
+pub use balance::{
+    Balance, BalanceAttempt, BalanceOutcome, BalancedBecause, GroupType, GroupView, IdleType, MigrationType,
+};
 pub use decision::{
-    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
-    TickPreempt, TickRule, WakeupPreempt,
+    Buddy, Decision, Pick, PickRule, Place, PreemptRule, TickPreempt, TickRule, WakeupPreempt,
 };
 pub use digest::Digest;
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
+pub use placement::{
+    Affine, AffineRule, AffineWeight, Flips, IDLEST_LEVELS, IdlestFigures, IdlestLevel, IdlestRule, Search,
+    Select, SelectReason, SelectRule,
+};
 
 use crate::id::{CpuId, TaskId};
 use crate::time::{Instant, Nanos};
@@ -217,6 +225,32 @@ pub enum Event {
     NeedResched {
         /// The CPU.
         cpu: CpuId,
+    },
+    /// A CPU tried to balance one of its domains, or another did so for it (`load_balance`).
+    LoadBalance {
+        /// The CPU.
+        cpu: CpuId,
+        /// The domain's place in the CPU's chain, 0 the smallest.
+        level: u8,
+        /// For what kind of CPU.
+        idle: IdleType,
+        /// What it came to.
+        outcome: BalanceOutcome,
+        /// Tasks moved.
+        moved: u32,
+        /// Unit of the imbalance.
+        kind: MigrationType,
+        /// What is left of the imbalance.
+        imbalance: i64,
+    },
+    /// A stopper thread was to push a task to a CPU that asked for it.
+    ActiveBalance {
+        /// The stopper's CPU.
+        cpu: CpuId,
+        /// The CPU that asked.
+        to: CpuId,
+        /// The task pushed, if there was any.
+        task: Option<TaskId>,
     },
     /// A CPU's idle task halted the CPU, or goes on (`cpu_idle`).
     CpuIdle {

@@ -71,7 +71,7 @@ impl Hand {
     /// Wakes a task by an interrupt of the CPU it ran on last.
     pub(crate) fn wake(&mut self, t: TaskId) {
         let by = self.k.task(t).cpu;
-        if let Wake::Queued(cpu, _) = self.k.try_to_wake_up(t, by, None, self.now, &mut self.log) {
+        if let Wake::Queued(cpu, _) = self.k.try_to_wake_up(t, by, None, false, self.now, &mut self.log) {
             self.k.sched_ttwu_pending(cpu, self.now, &mut self.log);
         }
     }

@@ -14,6 +14,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod buddies;
+mod domains;
 mod fork_migrate;
 mod group_changes;
 mod groups;

@@ -103,7 +103,7 @@ fn the_same_calls_by_hand_give_the_same_decisions() {
         for (at, call) in calls(&tape, end) {
             match call {
                 Call::Wake { task, by } => {
-                    k.try_to_wake_up(task, by, None, at, &mut o);
+                    k.try_to_wake_up(task, by, None, false, at, &mut o);
                 }
                 Call::Tick => k.scheduler_tick(CPU, at, &mut o),
                 Call::Schedule => assert!(k.schedule(CPU, at, Schedule::Preempt, &mut o).next.is_some()),

@@ -147,7 +147,7 @@ impl Pair {
         let Some(task) = self.choose(which, |s| s != State::New) else { return };
         let (at, t) = self.at();
         let waker = self.slow.curr.filter(|c| *c != task && which < 128).map(TaskId::new);
-        let fast = self.fast.try_to_wake_up(TaskId::new(task), CPU, waker, at, &mut ());
+        let fast = self.fast.try_to_wake_up(TaskId::new(task), CPU, waker, false, at, &mut ());
         let woken = self.slow.try_to_wake_up(task, t);
         assert_eq!(fast, if woken { Wake::Enqueued(CPU) } else { Wake::NotSleeping });
     }

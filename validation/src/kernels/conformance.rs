@@ -240,7 +240,7 @@ impl Replay<'_> {
         let busy = self.kernel.rq(CPU).curr.is_some();
         self.kernel.hooks.preempt = busy.then_some(need_resched_after && !model_before);
         self.kernel.hooks.verdict = None;
-        self.kernel.try_to_wake_up(task, CPU, None, Instant(self.now), &mut ());
+        self.kernel.try_to_wake_up(task, CPU, None, false, Instant(self.now), &mut ());
         self.drain();
         self.kernel.hooks.preempt = None;
         if !curr_is_idle && busy {

@@ -288,7 +288,10 @@ impl<W: Write> Observer for Ftrace<W> {
                 let fields = format_args!("state={state} cpu_id={}", cpu.0);
                 self.write(at, cpu, Flags::idle(enter), TraceEvent::CpuIdle, fields);
             }
-            Event::TickPreempt { .. } | Event::Count { .. } | Event::NonTask { .. } | Event::StopRuntime { .. } => {}
+            Event::TickPreempt { .. }
+            | Event::Count { .. }
+            | Event::NonTask { .. }
+            | Event::StopRuntime { .. } => {}
         }
     }
 }

@@ -160,6 +160,7 @@ fn sensible(decision: &Decision) -> &'static str {
         Decision::Pick(_) => "'pick NAME'",
         Decision::Select(_) => "'cpu N'",
         Decision::Balance(_) => "'stay'",
+        Decision::BalanceAttempt(_) => "nothing",
     }
 }
 

@@ -6,6 +6,7 @@
 mod effect;
 mod instead;
 mod limits;
+mod placement;
 mod report;
 mod sentence;
 mod state;

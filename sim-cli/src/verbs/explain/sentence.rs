@@ -5,8 +5,8 @@ use super::words::{Words, against, exact};
 use sim_core::kernel::features::Feature;
 use sim_core::kernel::rules::IdleSleeperThreshold;
 use sim_core::observe::{
-    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
-    TickPreempt, TickRule, WakeupPreempt,
+    Balance, BalanceAttempt, BalanceOutcome, Buddy, Decision, IdleType, MigrateReason, Pick, PickRule, Place,
+    PreemptRule, TickPreempt, TickRule, WakeupPreempt,
 };
 use sim_core::{EntityId, TaskId};
 use std::fmt::Write;
@@ -34,11 +34,12 @@ impl Words<'_> {
             Decision::Pick(d) => self.pick(d),
             Decision::Select(d) => self.select(d),
             Decision::Balance(d) => self.balance(d),
+            Decision::BalanceAttempt(d) => (attempt(d), None),
         };
         Sentence { why, otherwise }
     }
 
-    fn task(&self, task: TaskId) -> String {
+    pub(super) fn task(&self, task: TaskId) -> String {
         self.book.task(task)
     }
     fn entity(&self, entity: EntityId) -> String {
@@ -258,32 +259,15 @@ impl Words<'_> {
         (why, otherwise)
     }
 
-    fn select(&self, d: &Select) -> (String, Option<String>) {
-        let (who, cpu) = (self.task(d.task), d.chosen.0);
-        let why = match d.rule {
-            SelectRule::OnlyAllowed => format!("{who} goes to CPU {cpu}: the only one it may use"),
-            SelectRule::InterimPrevIdle => {
-                format!("{who} goes back to CPU {cpu}, which is idle (interim rule)")
-            }
-            SelectRule::InterimIdle => format!(
-                "{who} goes to CPU {cpu}, the first idle one it may use; CPU {} is busy (interim rule)",
-                d.prev.0
-            ),
-            SelectRule::InterimLeastLoaded => format!(
-                "{who} goes to CPU {cpu} with {} runnable tasks, the fewest; CPU {} has {} (interim rule)",
-                d.chosen_nr_running, d.prev.0, d.prev_nr_running
-            ),
-        };
-        (why, None)
-    }
-
     fn balance(&self, d: &Balance) -> (String, Option<String>) {
-        let pass = match d.rule {
-            BalanceRule::InterimNewIdle => "about to idle",
-            BalanceRule::InterimPeriodic => "in its periodic pass",
+        let pass = match d.reason {
+            MigrateReason::NewIdle => "about to idle",
+            MigrateReason::Nohz => "idle without a tick",
+            MigrateReason::Active => "after failed attempts by its stopper thread",
+            _ => "in its periodic balance",
         };
         let why = format!(
-            "CPU {}, {pass} with {} runnable tasks, takes {} from CPU {} with {} (interim rule)",
+            "CPU {}, {pass} with {} runnable tasks, takes {} from CPU {} with {}",
             d.to.0,
             d.to_nr_running,
             self.task(d.task),
@@ -292,4 +276,36 @@ impl Words<'_> {
         );
         (why, None)
     }
+}
+
+/// An attempt to balance a domain.
+fn attempt(d: &BalanceAttempt) -> String {
+    let pass = match d.idle {
+        IdleType::Idle => "idle",
+        IdleType::NotIdle => "busy",
+        IdleType::NewlyIdle => "about to idle",
+    };
+    let mut why = format!("CPU {}, {pass}, balances its {} domain", d.cpu.0, d.level);
+    for (group, name) in [(&d.local, "its group"), (&d.busiest, "the busiest group")] {
+        if let Some(g) = group {
+            let _ = write!(
+                why,
+                "; {name} of {} CPUs from {} ({:?}) has {} tasks, {} idle CPUs, load {}, utilisation {} of {}",
+                g.weight, g.cpu.0, g.kind, g.nr_running, g.idle_cpus, g.load, g.util, g.capacity
+            );
+        }
+    }
+    let outcome = match d.outcome {
+        BalanceOutcome::NotChosen => "another CPU's business".to_owned(),
+        BalanceOutcome::NoBusiestGroup(because) => format!("balanced ({because:?})"),
+        BalanceOutcome::NoBusiestQueue => "no queue to take from".to_owned(),
+        BalanceOutcome::AllPinned | BalanceOutcome::Pinned => "affinity forbids every move".to_owned(),
+        BalanceOutcome::Failed => format!("nothing could be moved, after {} failures", d.failures),
+        BalanceOutcome::ActiveBalance => {
+            format!("after {} failures the running task is to be pushed", d.failures)
+        }
+        BalanceOutcome::Moved => format!("moved {} tasks", d.moved),
+    };
+    let _ = write!(why, ": {outcome}");
+    why
 }

@@ -15,7 +15,7 @@ use sim_core::kernel::hooks::NoHooks;
 use sim_core::kernel::weight::LoadWeight;
 use sim_core::kernel::{KernelConfig, Policy, Profile};
 use sim_core::observe::{
-    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
+    Balance, Buddy, Decision, MigrateReason, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
     TickPreempt, TickRule, WakeupPreempt,
 };
 use sim_core::{CpuId, EntityId, Instant, Nanos, TaskId};
@@ -271,14 +271,12 @@ fn choices_of_a_cpu_and_moves_say_that_they_are_interim() {
     assert!(
         select(SelectRule::InterimLeastLoaded).contains("with 1 runnable tasks, the fewest; CPU 0 has 3")
     );
-    for (rule, told) in [
-        (BalanceRule::InterimNewIdle, "about to idle"),
-        (BalanceRule::InterimPeriodic, "in its periodic pass"),
-    ] {
+    for (reason, told) in
+        [(MigrateReason::NewIdle, "about to idle"), (MigrateReason::Periodic, "in its periodic balance")]
+    {
         let (task, from, to) = (TaskId(0), CpuId(0), CpuId(1));
-        let d = Balance { task, from, to, from_nr_running: 3, to_nr_running: 0, rule, pull: true };
-        let expected =
-            format!("CPU 1, {told} with 0 runnable tasks, takes hog from CPU 0 with 3 (interim rule)");
+        let d = Balance { task, from, to, from_nr_running: 3, to_nr_running: 0, reason, pull: true };
+        let expected = format!("CPU 1, {told} with 0 runnable tasks, takes hog from CPU 0 with 3");
         assert_eq!(say(Decision::Balance(d)).0, expected);
     }
 }

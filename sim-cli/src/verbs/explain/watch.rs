@@ -16,6 +16,7 @@ pub(super) enum Kind {
     Pick,
     Select,
     Balance,
+    BalanceAttempt,
 }
 
 impl Kind {
@@ -27,6 +28,7 @@ impl Kind {
             Decision::Pick(_) => Kind::Pick,
             Decision::Select(_) => Kind::Select,
             Decision::Balance(_) => Kind::Balance,
+            Decision::BalanceAttempt(_) => Kind::BalanceAttempt,
         }
     }
 }
@@ -145,12 +147,18 @@ impl Watch {
             Decision::Pick(d) => [task(d.chosen), task(d.left), d.curr.and_then(task)],
             Decision::Select(d) => [Some(d.task), None, None],
             Decision::Balance(d) => [Some(d.task), None, None],
+            Decision::BalanceAttempt(_) => [None, None, None],
         }
     }
 
     /// A decision's number among its kind, if hooks are asked about it.
     fn number_of_kind(&mut self, decision: &Decision) -> Option<u64> {
-        if matches!(decision, Decision::WakeupPreempt(d) if d.curr.is_none()) {
+        let told_only = match decision {
+            Decision::WakeupPreempt(d) => d.curr.is_none(),
+            Decision::BalanceAttempt(_) => true,
+            _ => false,
+        };
+        if told_only {
             return None;
         }
         let counter = &mut self.of_kind[Kind::of(decision) as usize];

@@ -1,3 +1,21 @@
 //! How load spreads over CPUs.
 
-mod interim;
+mod active;
+mod busiest;
+mod classic;
+mod detach;
+mod env;
+pub(in crate::kernel) mod group_types;
+mod imbalance;
+mod newidle;
+mod nohz;
+mod pass;
+mod periodic;
+pub(in crate::kernel) mod rules;
+mod state;
+pub(crate) mod stats;
+#[cfg(test)]
+mod tables;
+
+pub(in crate::kernel) use state::Balancing;
+pub use state::{LlcShared, RqBalance};

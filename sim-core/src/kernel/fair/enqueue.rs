@@ -3,6 +3,7 @@
 use crate::id::{CfsRqId, CpuId, EntityId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::hooks::Hooks;
+use crate::kernel::pelt::Update;
 use crate::kernel::task::TaskState;
 use crate::observe::{Event, MigrateReason, Observer};
 use crate::time::Instant;
@@ -46,7 +47,10 @@ impl<H: Hooks> Kernel<H> {
         if renorm && !is_curr {
             self.renormalise(q, se);
         }
+        self.update_load_avg(q, se, Update::Attach);
+        self.se_update_runnable(se);
         self.update_cfs_group(se, now, o);
+        self.enqueue_runnable_load_avg(q, se);
         self.account_entity_enqueue(q, se);
         if flags.wakeup {
             self.place_entity(q, se, false, now, o);
@@ -60,6 +64,8 @@ impl<H: Hooks> Kernel<H> {
             let v = e.vruntime;
             self.cfs_rqs[q.index()].tree.insert(v, se);
         }
+        self.list_add_leaf_cfs_rq(q);
+        self.debug_check_load(q);
     }
 
     /// A vruntime that was relative while off the queues becomes absolute.
@@ -99,6 +105,9 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) {
         self.update_curr(q, now, o);
+        self.update_load_avg(q, se, Update::Publish);
+        self.dequeue_runnable_load_avg(q, se);
+        self.se_update_runnable(se);
         self.clear_buddies(se);
         let v = self.entities[se.index()].vruntime;
         if self.cfs_rqs[q.index()].curr != Some(se) {
@@ -114,6 +123,7 @@ impl<H: Hooks> Kernel<H> {
         if why != Dequeue::Save {
             self.update_min_vruntime(q);
         }
+        self.debug_check_load(q);
     }
 
     /// Queues a task and every group entity above it that is not queued yet. Above the first level an entity is always
@@ -127,20 +137,30 @@ impl<H: Hooks> Kernel<H> {
         now: Instant,
         o: &mut O,
     ) {
+        self.util_est_enqueue(task);
         let mut flags = flags;
+        let mut idle = false;
         let mut level = Some(self.tasks[task.index()].se);
         while let Some(se) = level {
             let (q, parent) = (self.entities[se.index()].cfs_rq, self.entities[se.index()].parent);
+            idle |= self.entities[se.index()].idle;
             if !self.entities[se.index()].on_rq {
                 self.enqueue_entity(q, se, flags, now, o);
                 flags = Enqueue { wakeup: true, migrated: false };
             } else {
+                self.update_load_avg(q, se, Update::Publish);
+                self.se_update_runnable(se);
                 self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running += 1;
+            self.cfs_rqs[q.index()].idle_h_nr_running += u32::from(idle);
             level = parent;
         }
-        self.hrtick_update(self.tasks[task.index()].cpu, now, o);
+        let cpu = self.tasks[task.index()].cpu;
+        if self.rqs.len() > 1 {
+            self.cfs_tasks_add(cpu, task);
+        }
+        self.hrtick_update(cpu, now, o);
     }
 
     /// Takes a task off, and every group entity above it that becomes empty.
@@ -155,9 +175,11 @@ impl<H: Hooks> Kernel<H> {
     ) {
         let mut sleeps = why == Dequeue::Sleep;
         let mut emptied = true;
+        let mut idle = false;
         let mut level = Some(self.tasks[task.index()].se);
         while let Some(se) = level {
             let (q, parent) = (self.entities[se.index()].cfs_rq, self.entities[se.index()].parent);
+            idle |= self.entities[se.index()].idle;
             if emptied {
                 self.dequeue_entity(q, se, why, sleeps, now, o);
                 sleeps = true;
@@ -169,12 +191,20 @@ impl<H: Hooks> Kernel<H> {
                     }
                 }
             } else {
+                self.update_load_avg(q, se, Update::Publish);
+                self.se_update_runnable(se);
                 self.update_cfs_group(se, now, o);
             }
             self.cfs_rqs[q.index()].h_nr_running -= 1;
+            self.cfs_rqs[q.index()].idle_h_nr_running -= u32::from(idle);
             level = parent;
         }
-        self.hrtick_update(self.tasks[task.index()].cpu, now, o);
+        self.util_est_dequeue(task, why == Dequeue::Sleep);
+        let cpu = self.tasks[task.index()].cpu;
+        if self.rqs.len() > 1 {
+            self.cfs_tasks_remove(cpu, task);
+        }
+        self.hrtick_update(cpu, now, o);
     }
 
     /// Changes the CPU of a task that is about to be enqueued there. A sleeper's vruntime becomes relative.
@@ -193,6 +223,7 @@ impl<H: Hooks> Kernel<H> {
         let min_vruntime = self.cfs_rqs[q.index()].min_vruntime;
         let e = &mut self.entities[se.index()];
         e.vruntime = e.vruntime.wrapping_sub(min_vruntime);
+        self.remove_migrating(task, now);
         self.move_to_cpu(task, cpu, MigrateReason::Wake, now, o);
     }
 
@@ -206,10 +237,13 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) {
         let t = &mut self.tasks[task.index()];
-        let (from, se, group) = (std::mem::replace(&mut t.cpu, cpu), t.se, t.group);
+        let (from, se, group) = (t.cpu, t.se, t.group);
         if from == cpu {
             return;
         }
+        t.cpu = cpu;
+        // A task that was runnable takes its averages along.
+        self.detach_entity_cfs_rq(se);
         let tg = &self.groups[group.index()];
         let e = &mut self.entities[se.index()];
         e.cfs_rq = tg.cfs_rq[cpu.index()];

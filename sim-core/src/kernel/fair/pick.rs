@@ -4,6 +4,7 @@ use crate::id::{CfsRqId, CpuId, EntityId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::entity::before;
 use crate::kernel::hooks::Hooks;
+use crate::kernel::pelt::Update;
 use crate::kernel::rules::BuddyClear;
 use crate::observe::{Buddy, Decision, Observer, Pick, PickRule};
 use crate::time::Instant;
@@ -113,6 +114,7 @@ impl<H: Hooks> Kernel<H> {
                 if let Some(p) = prev {
                     self.put_prev_task_fair(p, now, o);
                 }
+                self.update_idle_rq_clock_pelt(cpu);
                 return None;
             }
         }
@@ -122,6 +124,9 @@ impl<H: Hooks> Kernel<H> {
                 Some(p) => self.switch_paths(p, next, now, o),
                 None => self.set_next_task_fair(next),
             }
+        }
+        if self.rqs.len() > 1 {
+            self.cfs_tasks_to_head(cpu, next);
         }
         self.hrtick_start_fair(cpu, next, now, o);
         Some(next)
@@ -168,6 +173,7 @@ impl<H: Hooks> Kernel<H> {
             self.update_curr(q, now, o);
             let v = self.entities[se.index()].vruntime;
             self.cfs_rqs[q.index()].tree.insert(v, se);
+            self.update_load_avg(q, se, Update::Age);
         }
         self.cfs_rqs[q.index()].curr = None;
     }
@@ -185,6 +191,7 @@ impl<H: Hooks> Kernel<H> {
         };
         if on_rq {
             self.cfs_rqs[q.index()].tree.remove(v, se);
+            self.update_load_avg(q, se, Update::Publish);
         }
         let clock = self.clock_task(q);
         let e = &mut self.entities[se.index()];

@@ -4,6 +4,7 @@ use crate::id::{CfsRqId, CpuId, EntityId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::features::Feature;
 use crate::kernel::hooks::Hooks;
+use crate::kernel::pelt::Update;
 use crate::observe::{Decision, Observer, TickPreempt, TickRule};
 use crate::time::{Instant, Nanos};
 
@@ -24,6 +25,7 @@ impl<H: Hooks> Kernel<H> {
             let q = self.entities[se.index()].cfs_rq;
             // entity_tick()
             self.update_curr(q, now, o);
+            self.update_load_avg(q, se, Update::Publish);
             self.update_cfs_group(se, now, o);
             if hrtick {
                 self.hrtick_preempt(cpu, curr, q, se, now, o);

@@ -1,71 +1,14 @@
-//! Sets of CPUs, printed and parsed as the kernel's cpulists (`0-3,8`).
+//! The kernel's cpulists.
 
+use super::{CpuMask, MAX_CPUS};
 use crate::id::CpuId;
-use fixedbitset::FixedBitSet;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The most CPUs a machine may have.
-pub const MAX_CPUS: u32 = 4096;
-
-/// A set of CPUs.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct CpuMask(FixedBitSet);
-
-impl CpuMask {
-    /// CPUs `0..n`.
-    pub fn first(n: u32) -> CpuMask {
-        let mut bits = FixedBitSet::with_capacity(n as usize);
-        bits.insert_range(..);
-        CpuMask(bits)
-    }
-    /// Just one CPU.
-    pub fn one(cpu: CpuId) -> CpuMask {
-        [cpu].into_iter().collect()
-    }
-    /// Whether `cpu` is a member.
-    pub fn contains(&self, cpu: CpuId) -> bool {
-        self.0.contains(cpu.index())
-    }
-    /// Adds `cpu`.
-    pub fn insert(&mut self, cpu: CpuId) {
-        self.0.grow(cpu.index() + 1);
-        self.0.insert(cpu.index());
-    }
-    /// Number of CPUs.
-    pub fn count(&self) -> usize {
-        self.0.count_ones(..)
-    }
-    /// Whether there is no CPU in the set.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_clear()
-    }
-    /// Members in increasing order.
-    pub fn iter(&self) -> impl Iterator<Item = CpuId> + '_ {
-        self.0.ones().map(CpuId::new)
-    }
-    /// The lowest-numbered CPU.
-    pub fn lowest(&self) -> Option<CpuId> {
-        self.iter().next()
-    }
-    /// Whether every member lies below `n`.
-    pub fn within(&self, n: u32) -> bool {
-        self.0.maximum().is_none_or(|m| m < n as usize)
-    }
-}
-
-impl FromIterator<CpuId> for CpuMask {
-    fn from_iter<I: IntoIterator<Item = CpuId>>(iter: I) -> CpuMask {
-        let mut mask = CpuMask::default();
-        iter.into_iter().for_each(|c| mask.insert(c));
-        mask
-    }
-}
-
 /// Why a text is not a cpulist.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("'{found}' is not a list of CPUs: write numbers and ranges below {MAX_CPUS}, like 0-3,8")]
+#[error("'{found:.40}' is not a list of CPUs: write numbers and ranges below {MAX_CPUS}, like 0-3,8")]
 pub struct ParseCpuMaskError {
     /// The offending part.
     pub found: String,

@@ -1,0 +1,73 @@
+//! Who wakes whom: `record_wakee` and `wake_wide`.
+
+use crate::id::TaskId;
+
+/// How often a task changes whom it wakes (`wakee_flips` and its companions in `struct task_struct`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WakeeFlips {
+    /// Changes of wakee, halved once in a second of wake-ups.
+    pub flips: u32,
+    /// Jiffy of the last halving.
+    pub flip_decay: u64,
+    /// Whom it woke last.
+    pub last_wakee: Option<TaskId>,
+}
+
+impl WakeeFlips {
+    /// Notes that this task wakes `wakee`.
+    ///
+    /// Mirrors: `record_wakee()`, v4.19–v6.5.
+    pub fn record(&mut self, wakee: TaskId, jiffies: u64, hz: u32) {
+        if jiffies > self.flip_decay + u64::from(hz) {
+            self.flips >>= 1;
+            self.flip_decay = jiffies;
+        }
+        if self.last_wakee != Some(wakee) {
+            self.last_wakee = Some(wakee);
+            self.flips = self.flips.wrapping_add(1);
+        }
+    }
+}
+
+/// Whether waker and wakee change partners so often that pulling the wakee to the waker would pile tasks up. `factor` is
+/// the number of CPUs that share the waker's last-level cache.
+///
+/// Mirrors: `wake_wide()`, v4.19–v6.5.
+pub fn wake_wide(waker_flips: u32, wakee_flips: u32, factor: u32) -> bool {
+    let (most, least) = (waker_flips.max(wakee_flips), waker_flips.min(wakee_flips));
+    least >= factor && most >= least.wrapping_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// smp.md §3.2, 12 CPUs.
+    #[test]
+    fn wide_from_the_square_of_the_factor() {
+        for (most, least, wide) in [(144, 12, true), (143, 12, false), (200, 11, false)] {
+            assert_eq!(wake_wide(most, least, 12), wide, "{most} {least}");
+            assert_eq!(wake_wide(least, most, 12), wide, "{least} {most}");
+        }
+    }
+
+    /// A machine whose CPUs share no cache has factor 1.
+    #[test]
+    fn without_a_shared_cache_one_flip_each_is_wide() {
+        assert!(wake_wide(1, 1, 1) && wake_wide(1, 9, 1));
+        assert!(!wake_wide(0, 9, 1));
+    }
+
+    #[test]
+    fn flips_count_changes_and_halve_after_more_than_a_second() {
+        let mut w = WakeeFlips::default();
+        for wakee in [1, 2, 2, 1, 1] {
+            w.record(TaskId(wakee), 250, 250);
+        }
+        assert_eq!((w.flips, w.flip_decay), (3, 0), "the second is not over at jiffy 250");
+        w.record(TaskId(1), 251, 250);
+        assert_eq!((w.flips, w.flip_decay), (1, 251));
+        w.record(TaskId(2), 501, 250);
+        assert_eq!((w.flips, w.flip_decay), (2, 251));
+    }
+}
