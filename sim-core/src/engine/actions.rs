@@ -191,6 +191,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
             Action::SetPolicy(policy) => self.kernel.set_policy(task, policy, self.now, &mut self.observer),
             Action::SetAffinity(mask) => {
+                self.observer.affinity(task, &mask);
                 self.kernel.set_cpus_allowed(task, &mask, self.now, &mut self.observer);
             }
             _ => unreachable!("only calls that change the scheduler come here"),

@@ -138,7 +138,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             timer_generation: 0,
             blocked_since: None,
         });
-        self.tell_identity(TaskId::new(self.tasks.len() - 1));
+        let task = TaskId::new(self.tasks.len() - 1);
+        self.tell_identity(task);
+        self.tell_affinity(task);
+    }
+
+    /// A new task that may not use every CPU.
+    fn tell_affinity(&mut self, task: TaskId) {
+        let allowed = &self.kernel.task(task).cpus_allowed;
+        if allowed != self.kernel.topology().online() {
+            self.observer.affinity(task, allowed);
+        }
     }
 
     fn tell_identity(&mut self, task: TaskId) {

@@ -5,6 +5,8 @@ mod decision;
 mod digest;
 mod latencies;
 mod metrics;
+mod schedstat;
+mod spread;
 mod placement;
 
 pub use balance::{
@@ -16,11 +18,14 @@ pub use decision::{
 pub use digest::Digest;
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
+pub use schedstat::{BalanceCounters, CpuCounters, DomainCounters, Schedstat};
+pub use spread::{Attempts, ByReason, LEVELS, Near, Spread};
 pub use placement::{
     Affine, AffineRule, AffineWeight, Flips, IDLEST_LEVELS, IdlestFigures, IdlestLevel, IdlestRule, Search,
     Select, SelectReason, SelectRule,
 };
 
+use crate::cpumask::CpuMask;
 use crate::id::{CpuId, TaskId};
 use crate::time::{Instant, Nanos};
 use serde::Serialize;
@@ -270,6 +275,9 @@ pub trait Observer {
     /// changes.
     fn identity(&mut self, _task: TaskId, _name: &str, _path: &str, _nice: i8) {}
 
+    /// The CPUs a task may use: told when it may not use all of them, and when that changes.
+    fn affinity(&mut self, _task: TaskId, _allowed: &CpuMask) {}
+
     /// An event. Times never go back.
     fn event(&mut self, at: Instant, event: &Event);
 
@@ -288,6 +296,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.identity(task, name, path, nice);
         self.1.identity(task, name, path, nice);
     }
+    fn affinity(&mut self, task: TaskId, allowed: &CpuMask) {
+        self.0.affinity(task, allowed);
+        self.1.affinity(task, allowed);
+    }
     fn event(&mut self, at: Instant, event: &Event) {
         self.0.event(at, event);
         self.1.event(at, event);
@@ -302,6 +314,9 @@ impl<O: Observer> Observer for &mut O {
     const DECISIONS: bool = O::DECISIONS;
     fn identity(&mut self, task: TaskId, name: &str, path: &str, nice: i8) {
         (**self).identity(task, name, path, nice);
+    }
+    fn affinity(&mut self, task: TaskId, allowed: &CpuMask) {
+        (**self).affinity(task, allowed);
     }
     fn event(&mut self, at: Instant, event: &Event) {
         (**self).event(at, event);
