@@ -1,6 +1,7 @@
 //! The scheduler's tunables: defaults, scaling by CPU count, and what a write does.
 
 use super::rules::{NrLatency, Rules};
+use crate::observe::SliceFloor;
 use serde::Serialize;
 use std::str::FromStr;
 
@@ -189,6 +190,22 @@ impl Tunables {
         self.latency_ns = self.normalized.latency_ns * factor;
         self.min_granularity_ns = self.normalized.min_granularity_ns * factor;
         self.wakeup_granularity_ns = self.normalized.wakeup_granularity_ns * factor;
+    }
+
+    /// The time in which each of `nr_running` entities should run once, ns.
+    ///
+    /// Mirrors: `__sched_period()`, v4.19–v6.5.
+    pub const fn period(&self, nr_running: u64) -> u64 {
+        if nr_running > self.nr_latency { nr_running * self.min_granularity_ns } else { self.latency_ns }
+    }
+
+    /// The least a slice is, ns.
+    pub const fn slice_floor(&self, floor: SliceFloor) -> u64 {
+        match floor {
+            SliceFloor::None => 0,
+            SliceFloor::MinGranularity => self.min_granularity_ns,
+            SliceFloor::IdleMinGranularity => self.idle_min_granularity_ns,
+        }
     }
 
     /// CPUs that were online when the tunables were scaled last.

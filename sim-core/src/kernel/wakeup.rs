@@ -153,6 +153,7 @@ impl<H: Hooks> Kernel<H> {
                         cpu,
                         curr: None,
                         wakee,
+                        entity: self.tasks[wakee.index()].se,
                         lead: 0,
                         granularity: 0,
                         weight: self.task_entity(wakee).load.weight,

@@ -4,16 +4,19 @@ mod decision;
 mod digest;
 mod latencies;
 mod metrics;
+mod tick;
 
 pub use decision::{
     Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
-    TickPreempt, TickRule, WakeupPreempt,
+    WakeupPreempt,
 };
 pub use digest::Digest;
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
+pub use tick::{Share, Shares, SliceFloor, TickPreempt, TickRule};
 
 use crate::id::{CpuId, TaskId};
+use crate::kernel::KernelConfig;
 use crate::time::{Instant, Nanos};
 
 /// How a task left the CPU (`prev_state` of `sched_switch`, and which counter it raised).
@@ -177,6 +180,9 @@ pub trait Observer {
     /// changes.
     fn identity(&mut self, _task: TaskId, _name: &str, _path: &str, _nice: i8) {}
 
+    /// How the kernel is configured: told at the start and after each change.
+    fn configured(&mut self, _at: Instant, _kernel: &KernelConfig) {}
+
     /// An event. Times never go back.
     fn event(&mut self, at: Instant, event: &Event);
 
@@ -195,6 +201,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.identity(task, name, path, nice);
         self.1.identity(task, name, path, nice);
     }
+    fn configured(&mut self, at: Instant, kernel: &KernelConfig) {
+        self.0.configured(at, kernel);
+        self.1.configured(at, kernel);
+    }
     fn event(&mut self, at: Instant, event: &Event) {
         self.0.event(at, event);
         self.1.event(at, event);
@@ -209,6 +219,9 @@ impl<O: Observer> Observer for &mut O {
     const DECISIONS: bool = O::DECISIONS;
     fn identity(&mut self, task: TaskId, name: &str, path: &str, nice: i8) {
         (**self).identity(task, name, path, nice);
+    }
+    fn configured(&mut self, at: Instant, kernel: &KernelConfig) {
+        (**self).configured(at, kernel);
     }
     fn event(&mut self, at: Instant, event: &Event) {
         (**self).event(at, event);

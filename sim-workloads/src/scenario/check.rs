@@ -173,7 +173,7 @@ impl Step {
             Step::Unlock(name) => Some((Kind::Mutex, name, Side::Take)),
             Step::Barrier(name) => Some((Kind::Barrier, name, Side::Give)),
             Step::EpollPost(name) => Some((Kind::Epoll, name, Side::Give)),
-            Step::EpollWait(name) => Some((Kind::Epoll, name, Side::Take)),
+            Step::EpollWait { epoll: name, .. } => Some((Kind::Epoll, name, Side::Take)),
             Step::TakeToken(name) => Some((Kind::JobServer, name, Side::Take)),
             Step::PutToken(name) => Some((Kind::JobServer, name, Side::Give)),
             _ => None,

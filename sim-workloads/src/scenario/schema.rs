@@ -164,6 +164,10 @@ fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value
             let n = generator.subschema_for::<Whole<u32, 1, 1_000_000>>().to_value();
             table(&[(action, value)], &[("n", n)])
         }
+        "epoll_wait" => {
+            let timeout = generator.subschema_for::<Duration>().to_value();
+            table(&[(action, value)], &[("timeout", timeout)])
+        }
         "fork" | "vfork" => table(&[(action, value), ("program", body())], &[]),
         "repeat" | "until" | "for" => table(&[(action, value), ("do", body())], &[]),
         _ => table(&[(action, value)], &[]),
