@@ -213,6 +213,16 @@ impl Tunables {
         self.normalized.cpus
     }
 
+    /// The smallest and the largest value the tunable's file accepts.
+    pub const fn range(rules: &Rules, t: Tunable) -> (u64, u64) {
+        match (rules.nr_latency, t) {
+            (NrLatency::Tracks, Tunable::Latency | Tunable::MinGranularity) => (100_000, 1_000_000_000),
+            (NrLatency::Tracks, Tunable::WakeupGranularity) => (0, 1_000_000_000),
+            (_, Tunable::ChildRunsFirst) => (0, 1),
+            _ => (0, u32::MAX as u64),
+        }
+    }
+
     /// A write to the tunable's file.
     ///
     /// Up to 5.12 a write to the latency or the minimum granularity also recomputes `sched_nr_latency`; from 5.13 the
@@ -223,12 +233,7 @@ impl Tunables {
     /// # Errors
     /// When the value lies outside what the file accepts.
     pub fn write(&mut self, rules: &Rules, t: Tunable, value: u64) -> Result<(), TunableRange> {
-        let (min, max) = match (rules.nr_latency, t) {
-            (NrLatency::Tracks, Tunable::Latency | Tunable::MinGranularity) => (100_000, 1_000_000_000),
-            (NrLatency::Tracks, Tunable::WakeupGranularity) => (0, 1_000_000_000),
-            (_, Tunable::ChildRunsFirst) => (0, 1),
-            _ => (0, u64::from(u32::MAX)),
-        };
+        let (min, max) = Tunables::range(rules, t);
         if !(min..=max).contains(&value) {
             return Err(TunableRange { name: t.name(), value, min, max });
         }

@@ -15,8 +15,8 @@ use sim_core::kernel::hooks::NoHooks;
 use sim_core::kernel::weight::LoadWeight;
 use sim_core::kernel::{KernelConfig, Policy, Profile};
 use sim_core::observe::{
-    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
-    TickPreempt, TickRule, WakeupPreempt,
+    Balance, BalanceRule, Buddy, Decision, Pick, PickRule, Place, PreemptRule, Select, SelectRule, Shares,
+    SliceFloor, TickPreempt, TickRule, WakeupPreempt,
 };
 use sim_core::{CpuId, EntityId, Instant, Nanos, TaskId};
 
@@ -31,6 +31,7 @@ fn say_on(profile: &str, nice: i8, decision: Decision) -> Sentence {
     book.place(EntityId(0), Some(TaskId(0)));
     book.place(EntityId(1), Some(TaskId(1)));
     book.place(EntityId(2), None);
+    book.groups.insert(EntityId(2), "/a".to_owned());
     let kernel = KernelConfig::new(Profile::by_name(profile).unwrap(), 8);
     Words { book: &book, kernel: &kernel }.sentence(&decision)
 }
@@ -49,6 +50,7 @@ fn wakeup(rule: PreemptRule, lead: i64, granularity: u64, preempt: bool) -> Wake
         cpu: CpuId(0),
         curr: Some(TaskId(0)),
         wakee: TaskId(1),
+        entity: EntityId(1),
         lead,
         granularity,
         weight: weight(0),
@@ -113,6 +115,18 @@ fn every_other_rule_of_a_wakeup_has_its_sentence() {
         assert!(why.contains(because), "{why}");
         assert_eq!(why.contains("does not preempt"), !preempt, "{why}");
     }
+    let policy = say(Decision::WakeupPreempt(wakeup(PreemptRule::WakeePolicy, 0, 0, false))).1;
+    assert_eq!(policy, "were it SCHED_OTHER, the vruntimes would be compared");
+    // A group competes by its own weight, whatever its task's nice value.
+    let group = WakeupPreempt {
+        entity: EntityId(2),
+        weight: weight(0) / 2,
+        ..wakeup(PreemptRule::Granularity, 9 * MS as i64, 8 * MS, true)
+    };
+    let (why, otherwise) = say(Decision::WakeupPreempt(group));
+    assert!(why.contains("the vruntime of group /a is 9 ms behind"), "{why}");
+    assert!(why.ends_with("more than the wakeup granularity of 4 ms, which is 8 ms at weight 512"), "{why}");
+    assert!(otherwise.starts_with("it would not with sched_wakeup_granularity_ns >= 4.5"), "{otherwise}");
     let idle = WakeupPreempt { curr: None, ..wakeup(PreemptRule::CurrIdleTask, 0, 0, true) };
     assert_eq!(
         say(Decision::WakeupPreempt(idle)).0,
@@ -132,10 +146,13 @@ fn a_tick_names_the_slice_and_where_it_comes_from() {
             nr_running: 2,
             weight: weight(0),
             load: 2 * weight(0),
+            above: Shares::new(),
+            period_nr: 2,
+            floor: SliceFloor::MinGranularity,
             left: Some(EntityId(1)),
             lead,
             rule,
-            preempt: true,
+            preempt: rule.preempts(),
         }))
     };
     let (why, otherwise) = d(TickRule::SliceUsed, 16 * MS, 12 * MS, 0);
@@ -145,6 +162,11 @@ fn a_tick_names_the_slice_and_where_it_comes_from() {
     );
     // The kernel's division truncates: 32 ms halve to 15.999992 ms.
     assert!(otherwise.starts_with("it would go on with sched_latency_ns >= 32.0"), "{otherwise}");
+    // BASE_SLICE: no slice is below the minimum granularity.
+    assert!(otherwise.ends_with(" or sched_min_granularity_ns >= 16 ms"), "{otherwise}");
+    let (why, otherwise) = d(TickRule::Hrtick, 12 * MS, 12 * MS, 0);
+    assert!(why.starts_with("the high-resolution tick takes the CPU from hog: it ran 12 ms"), "{why}");
+    assert!(otherwise.ends_with("; with NO_HRTICK until a tick"), "{otherwise}");
     let (why, otherwise) = d(TickRule::WithinSlice, 8 * MS, 12 * MS, 7 * MS as i64);
     assert!(
         why.contains("ran 8 ms of its slice of 12 ms") && why.ends_with("only 7 ms ahead of sleeper"),
@@ -189,12 +211,23 @@ fn a_placement_names_the_sleepers_limit() {
         why,
         "sleeper comes back with a vruntime 50 ms before min_vruntime: raised to the sleeper's limit of 12 ms (half of sched_latency_ns, GENTLE_FAIR_SLEEPERS) before it"
     );
-    assert_eq!(otherwise, "with NO_GENTLE_FAIR_SLEEPERS the limit would be 24 ms");
+    assert_eq!(
+        otherwise,
+        "with NO_GENTLE_FAIR_SLEEPERS the limit would be 24 ms; it would keep its own with sched_latency_ns >= 100 ms"
+    );
     let (why, otherwise) = say(Decision::Place(place(false, BASE - MS, credit, BASE - credit, BASE - MS)));
     assert!(why.contains("a vruntime 1 ms before min_vruntime and keeps it"), "{why}");
+    assert_eq!(otherwise, "it would be raised with sched_latency_ns <= 1.999999 ms");
+    let ahead = place(false, BASE + MS, credit, BASE - credit, BASE + MS);
+    assert_eq!(say(Decision::Place(ahead)).1, "", "nothing raises a vruntime after min_vruntime");
+    let new = place(true, BASE + MS, 4 * MS, BASE + 4 * MS, BASE + 4 * MS);
+    let (why, otherwise) = say(Decision::Place(new));
+    assert!(why.starts_with("sleeper is new: placed 4 ms after min_vruntime, one slice of its own"), "{why}");
+    assert_eq!(otherwise, "with NO_START_DEBIT it would be placed 1 ms after min_vruntime");
+    let far = place(true, BASE + 9 * MS, 4 * MS, BASE + 4 * MS, BASE + 9 * MS);
+    let (why, otherwise) = say(Decision::Place(far));
+    assert!(why.contains("placed 9 ms after min_vruntime, as its parent; one slice"), "{why}");
     assert_eq!(otherwise, "");
-    let new = place(true, BASE, 4 * MS, BASE + 4 * MS, BASE + 4 * MS);
-    assert!(say(Decision::Place(new)).0.starts_with("sleeper is new: placed 4 ms after min_vruntime"));
     let idle = Place { idle: true, ..place(false, 0, 1_500_000, BASE - 1_500_000, BASE - 1_500_000) };
     assert!(say(Decision::Place(idle)).0.contains("1.5 ms (half of sched_min_granularity_ns,"));
     assert!(say_on("5.10", 0, Decision::Place(idle)).why.contains("half of sched_latency_ns"));
@@ -209,6 +242,7 @@ fn a_pick_names_candidates_and_their_distance() {
         cpu: CpuId(0),
         curr: Some(EntityId(1)),
         left: EntityId(0),
+        left_weight: weight(0),
         second: Some(EntityId(1)),
         second_behind: 2 * MS as i64,
         next: None,
@@ -228,6 +262,14 @@ fn a_pick_names_candidates_and_their_distance() {
         say(Decision::Pick(skip)).0,
         "sleeper is picked: hog has a vruntime 2 ms smaller, but yielded"
     );
+    let second_behind = 9 * MS as i64;
+    let kept = Pick { left_yielded: true, second_behind, ..pick };
+    let (why, otherwise) = say(Decision::Pick(kept));
+    assert!(
+        why.ends_with("; it yielded, but sleeper is 9 ms further on, more than the granularity of 4 ms"),
+        "{why}"
+    );
+    assert_eq!(otherwise, "hog would have to wait with sched_wakeup_granularity_ns >= 9 ms");
     let near = buddy(2 * MS as i64, 4 * MS);
     let next = Pick { rule: PickRule::NextBuddy, chosen: EntityId(1), next: near, ..pick };
     assert_eq!(
@@ -241,7 +283,10 @@ fn a_pick_names_candidates_and_their_distance() {
     let last = Pick { rule: PickRule::LastBuddy, chosen: EntityId(1), last: near, ..pick };
     let (why, otherwise) = say(Decision::Pick(last));
     assert!(why.starts_with("sleeper is picked as last buddy"), "{why}");
-    assert_eq!(otherwise, "with NO_LAST_BUDDY hog would be picked");
+    assert_eq!(
+        otherwise,
+        "hog would be picked with sched_wakeup_granularity_ns <= 1.999999 ms or NO_LAST_BUDDY"
+    );
     let far = Pick { last: buddy(9 * MS as i64, 4 * MS), ..pick };
     assert!(
         say(Decision::Pick(far))
@@ -249,7 +294,7 @@ fn a_pick_names_candidates_and_their_distance() {
             .ends_with("the last buddy sleeper is 9 ms further on, more than the granularity of 4 ms")
     );
     let group = Pick { left: EntityId(2), chosen: EntityId(2), ..pick };
-    assert!(say(Decision::Pick(group)).0.starts_with("group entity 2 is picked"));
+    assert!(say(Decision::Pick(group)).0.starts_with("group /a is picked"));
 }
 
 #[test]
@@ -268,9 +313,7 @@ fn choices_of_a_cpu_and_moves_say_that_they_are_interim() {
     assert_eq!(select(SelectRule::OnlyAllowed), "sleeper goes to CPU 2: the only one it may use");
     let interim = [SelectRule::InterimPrevIdle, SelectRule::InterimIdle, SelectRule::InterimLeastLoaded];
     assert!(interim.into_iter().all(|r| select(r).ends_with("(interim rule)")));
-    assert!(
-        select(SelectRule::InterimLeastLoaded).contains("with 1 runnable tasks, the fewest; CPU 0 has 3")
-    );
+    assert!(select(SelectRule::InterimLeastLoaded).contains("with 1 runnable task, the fewest; CPU 0 has 3"));
     for (rule, told) in [
         (BalanceRule::InterimNewIdle, "about to idle"),
         (BalanceRule::InterimPeriodic, "in its periodic pass"),
