@@ -142,6 +142,10 @@ impl Document {
         let (spec, machine) = (&self.scenario.costs, &self.scenario.machine);
         let mut costs = Costs::preset(spec.preset.unwrap_or(DEFAULT_COSTS));
         for (name, value) in &spec.costs {
+            if *value > Costs::MAX {
+                let message = format!("{name} is {value}: at most {} is allowed", Costs::MAX);
+                return Err(self.error_at(&["costs", name], message));
+            }
             costs.set(name, *value).map_err(|e| self.error_at(&["costs", name], e.to_string()))?;
         }
         if machine.interference.len() > MAX_INTERFERENCE {

@@ -155,7 +155,7 @@ impl Report for ExplainReport {
         let mut out = format!(
             "{}: kernel {}, seed {}\n{}\n",
             self.header.scenario,
-            self.header.model,
+            self.header.kernel,
             self.header.seed,
             self.header.notes_text()
         );
