@@ -41,14 +41,14 @@ impl Document {
         let config = SimConfig {
             kernel: self.kernel_config()?,
             machine: self.machine_config()?,
-            duration: scenario.run.duration,
+            duration: scenario.run.duration.map(|d| d.0),
             limits: Limits::default(),
         };
         if let Some(duration) = config.duration.filter(|d| *d > config.limits.time) {
             let message = format!("{duration} is too long: at most {} can be simulated", config.limits.time);
             return Err(self.error_at(&["run", "duration"], message));
         }
-        Ok(Resolved { config, warmup: scenario.run.warmup.unwrap_or(Nanos::ZERO), seed: scenario.seed })
+        Ok(Resolved { config, warmup: scenario.run.warmup.map_or(Nanos::ZERO, |d| d.0), seed: scenario.seed })
     }
 
     fn kernel_config(&self) -> Result<KernelConfig, ScenarioError> {

@@ -58,7 +58,7 @@ fn check_names(scenario: &Scenario) -> Result<()> {
 
 fn check_run(scenario: &Scenario) -> Result<()> {
     let run = &scenario.run;
-    match (run.duration, run.warmup) {
+    match (run.duration.map(|d| d.0), run.warmup.map(|d| d.0)) {
         (Some(duration), _) if duration.is_zero() => {
             return inconsistent(path(&["run", "duration"]), "duration is 0 ns: nothing would run");
         }
