@@ -57,6 +57,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             let at = self.now;
             SimError::Timeline { at, what }
         })?;
+        self.observer.configured(self.now, &self.kernel.config);
         self.settle(Nanos::ZERO);
         Ok(())
     }

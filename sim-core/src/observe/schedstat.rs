@@ -113,7 +113,14 @@ impl Schedstat {
         self.domains.chain(cpu).position(|(_, sd)| sd.span.contains(other))
     }
 
-    fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, kind: SwitchKind, next: Option<TaskId>) {
+    fn switch(
+        &mut self,
+        at: Instant,
+        cpu: CpuId,
+        prev: Option<TaskId>,
+        kind: SwitchKind,
+        next: Option<TaskId>,
+    ) {
         let c = &mut self.cpus[cpu.index()];
         c.schedules += 1;
         c.to_idle += u64::from(next.is_none());
@@ -127,7 +134,9 @@ impl Schedstat {
         }
         if let Some(next) = next {
             c.turns += 1;
-            if let Standing::Waits(since) = std::mem::replace(&mut self.tasks[next.index()], Standing::Runs(at)) {
+            if let Standing::Waits(since) =
+                std::mem::replace(&mut self.tasks[next.index()], Standing::Runs(at))
+            {
                 c.run_delay += at - since;
             }
         }
@@ -149,7 +158,15 @@ impl Schedstat {
         }
     }
 
-    fn attempt(&mut self, cpu: CpuId, level: u8, idle: IdleType, outcome: BalanceOutcome, moved: u32, left: i64) {
+    fn attempt(
+        &mut self,
+        cpu: CpuId,
+        level: u8,
+        idle: IdleType,
+        outcome: BalanceOutcome,
+        moved: u32,
+        left: i64,
+    ) {
         use BalanceOutcome as O;
         let Some(d) = self.counters[cpu.index()].get_mut(usize::from(level)) else { return };
         let b = &mut d.balance[idle as usize];

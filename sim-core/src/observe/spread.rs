@@ -257,7 +257,14 @@ impl Spread {
         t.waits = Some((cpu, counts));
     }
 
-    fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, kind: SwitchKind, next: Option<TaskId>) {
+    fn switch(
+        &mut self,
+        at: Instant,
+        cpu: CpuId,
+        prev: Option<TaskId>,
+        kind: SwitchKind,
+        next: Option<TaskId>,
+    ) {
         if let Some(next) = next {
             self.stop_waiting(next);
         }
@@ -358,12 +365,16 @@ mod tests {
         at(s, 13, run(1, 3));
         at(s, 13, run(5, 4)); // the cache is full
         at(s, 16, run(2, 5)); // three CPUs of the other cache idle still
-        at(s, 20, Event::Switch {
-            cpu: CpuId(0),
-            prev: Some(TaskId(0)),
-            kind: SwitchKind::Blocked,
-            next: Some(TaskId(1)),
-        });
+        at(
+            s,
+            20,
+            Event::Switch {
+                cpu: CpuId(0),
+                prev: Some(TaskId(0)),
+                kind: SwitchKind::Blocked,
+                next: Some(TaskId(1)),
+            },
+        );
         s.finish(Instant(30 * MS));
     }
 
