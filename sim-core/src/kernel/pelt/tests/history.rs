@@ -109,8 +109,9 @@ impl Model {
                 (&mut sum.util, &mut rounding.util, a.util, 1.0),
             ] {
                 *sum += a;
-                // An average is rounded down once, a sum at every period by up to one: 47 of them count, of 46718.
-                *rounding += 1.0 + w * 47.0 / 46718.0;
+                // An average is rounded down once; at the end of a period the sum by less than a unit, and what is added
+                // by as much (`LOAD_AVG_MAX` itself is 46 below the limit of the series): 47 periods count, of 46718.
+                *rounding += 1.0 + w * 2.0 * 47.0 / 46718.0;
             }
         }
         (sum, rounding)
@@ -134,7 +135,21 @@ impl Model {
         self.tasks().map(place).collect()
     }
 
-    fn compare(&mut self, before: &[(Option<CpuId>, u64, bool)]) -> Result<(), TestCaseError> {
+    /// Old slack decays with its queue; what an event adds comes after that.
+    fn age_slack(&mut self) {
+        for c in 0..CPUS {
+            let now = self.hand.root(CpuId::new(c)).last_update;
+            let left = 0.5f64.powf(now.saturating_sub(self.seen[c]) as f64 / (32.0 * 1_048_576.0));
+            self.seen[c] = now;
+            let slack = &mut self.slack[c];
+            *slack =
+                Sums { load: slack.load * left, runnable: slack.runnable * left, util: slack.util * left };
+        }
+    }
+
+    /// Who came, went, changed weight or whether it is runnable leaves an error behind.
+    fn note_events(&mut self, before: &[(Option<CpuId>, u64, bool)]) {
+        let by_time = self.by_time();
         for (i, after) in self.places().into_iter().enumerate() {
             let before = before.get(i).copied().unwrap_or((None, 0, false));
             if before == after {
@@ -146,22 +161,21 @@ impl Model {
                 let slack = &mut self.slack[cpu.index()];
                 let part = 1024.0 / 46718.0;
                 slack.load += w * part + 2.0;
-                slack.runnable +=
-                    if self.hand.k.config.rules.pelt.runnable_is_time { 1024.0 } else { w } * part + 2.0;
+                slack.runnable += if by_time { 1024.0 } else { w } * part + 2.0;
                 slack.util += 1024.0 * part + 2.0;
             }
         }
+    }
+
+    fn compare(&mut self, before: &[(Option<CpuId>, u64, bool)]) -> Result<(), TestCaseError> {
+        self.age_slack();
+        self.note_events(before);
         for c in 0..CPUS {
             let cpu = CpuId::new(c);
             // Within a period averages are those of its start: look at what the sums say now, on both sides.
             let mut q: SchedAvg = *self.hand.root(cpu);
             q.average(1, 1);
-            let left = 0.5f64.powf(q.last_update.saturating_sub(self.seen[c]) as f64 / (32.0 * 1_048_576.0));
-            self.seen[c] = q.last_update;
-            let slack = &mut self.slack[c];
-            *slack =
-                Sums { load: slack.load * left, runnable: slack.runnable * left, util: slack.util * left };
-            let (slack, (sum, rounding)) = (*slack, self.sum(cpu));
+            let (slack, (sum, rounding)) = (self.slack[c], self.sum(cpu));
             for (what, queue, sum, bound) in [
                 ("load", q.load_avg, sum.load, slack.load + rounding.load),
                 ("runnable", q.runnable_avg, sum.runnable, slack.runnable + rounding.runnable),
