@@ -52,7 +52,7 @@ impl Hand {
 
     pub(super) fn wake(&mut self, task: TaskId) {
         let by = self.k.task(task).cpu;
-        self.k.try_to_wake_up(task, by, None, self.at(), &mut ());
+        self.k.try_to_wake_up(task, by, None, false, self.at(), &mut ());
         for i in 0..self.k.rqs.len() {
             self.k.sched_ttwu_pending(CpuId::new(i), Instant(self.now), &mut ());
         }

@@ -28,9 +28,9 @@ fn crowded(profile: &str, free: &[u32]) -> (Rig, TaskId) {
 }
 
 fn avg_idle(r: &mut Rig, cpu: usize, idle: u64, cost: u64) {
+    let jiffies = r.k.jiffies(r.now);
     let rq = &mut r.k.rqs[cpu].balance;
-    (rq.avg_idle, rq.wake_avg_idle, rq.avg_scan_cost) = (idle, idle, cost);
-    rq.wake_stamp = r.k.jiffies(r.now);
+    (rq.avg_idle, rq.wake_avg_idle, rq.avg_scan_cost, rq.wake_stamp) = (idle, idle, cost, jiffies);
 }
 
 /// CPU 2 runs a SCHED_IDLE task, all others run hogs. 5.4 and 5.5 remember it for the case that the budget ends (n = 4: 0, 1
