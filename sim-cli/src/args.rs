@@ -3,7 +3,9 @@
 use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
-use crate::verbs::{check, compare, explain, kernel, new, run, schema, study, sweep, trace, validate};
+use crate::verbs::{
+    check, compare, explain, kernel, machine, new, run, schema, study, sweep, trace, validate,
+};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -14,6 +16,7 @@ Examples:
   cfsim compare scenarios/pipe-ping-pong.toml --b kernel.sched_wakeup_granularity_ns=15ms --runs 10
   cfsim sweep scenarios/hog-and-sleeper.toml --scan kernel.sched_wakeup_granularity_ns 1ms 25ms 1ms
   cfsim kernel diff 5.12 5.13
+  cfsim machine show guest
   cfsim study scenarios/vmware-5.13.toml
   cfsim new my-idea && cfsim check my-idea.toml
   cfsim trace scenarios/two-hogs.toml -o hogs.txt
@@ -54,6 +57,7 @@ pub(crate) enum Verb {
     Compare(compare::CompareArgs),
     Sweep(sweep::SweepArgs),
     Kernel(kernel::KernelArgs),
+    Machine(machine::MachineArgs),
     Study(study::StudyArgs),
     Check(check::CheckArgs),
     New(new::NewArgs),
@@ -75,7 +79,7 @@ pub(crate) struct ScenarioArgs {
     #[arg(long, value_name = "PROFILE")]
     pub(crate) kernel: Option<String>,
     /// Seed of the random draws
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
     /// Simulated time, like 10s
     #[arg(long, value_name = "TIME")]

@@ -6,10 +6,12 @@
 use crate::experiment::{self, GroupBy, RunResult};
 use crate::failure::Failure;
 use crate::figures::{self, Figure, Growth, Unit};
-use crate::load::{Loaded, Setting};
+use crate::header;
+use crate::load::{Loaded, ScenarioText, Setting};
 use crate::stats::Estimate;
 use crate::text;
 use serde::Serialize;
+use serde_json::Value;
 
 /// What a comparison says about one figure, or in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -56,7 +58,7 @@ impl Verdict {
             Verdict::More => "more".to_owned(),
             Verdict::Less => "less".to_owned(),
             Verdict::Equivalent => "equivalent".to_owned(),
-            Verdict::Undecided => format!("undecided at {runs} seed{}", if runs == 1 { "" } else { "s" }),
+            Verdict::Undecided => format!("undecided at {}", text::plural(u64::from(runs), "seed")),
             Verdict::CannotAct => "cannot act here".to_owned(),
         }
     }
@@ -67,12 +69,24 @@ impl Verdict {
 pub(crate) struct Side {
     /// What to call it.
     pub(crate) label: String,
-    /// Kernel imitated.
-    pub(crate) model: String,
+    /// Profile of the kernel imitated.
+    pub(crate) kernel: String,
     /// Settings over the scenario.
     pub(crate) settings: Vec<Setting>,
+    pub(crate) config_hash: String,
+    /// As it was run.
+    pub(crate) configuration: Value,
     #[serde(skip)]
     pub(crate) loaded: Loaded,
+}
+
+/// Why a setting cannot be that of one side, if it cannot: pairs share their seeds and their length.
+pub(crate) fn refusal(key: &str) -> Option<String> {
+    let of_both = key == "seed" || key == "run" || key.starts_with("run.");
+    of_both.then(|| {
+        let name = if key == "seed" { "--seed" } else { "--duration or --warmup" };
+        format!("'{key}' holds for both sides, which run under the same seeds for the same time: give {name}")
+    })
 }
 
 /// How to compare.
@@ -190,7 +204,10 @@ impl Comparison {
     fn verdict_text(&self) -> String {
         let same = match self.identical_pairs {
             0 => String::new(),
-            n => format!("{n} of {} pairs made the same decisions at the same times\n", self.runs),
+            n => format!(
+                "{n} of {} made the same decisions at the same times\n",
+                text::plural(u64::from(self.runs), "pair")
+            ),
         };
         let verdict = match self.figures.first() {
             _ if self.verdict == Verdict::CannotAct => {
@@ -200,7 +217,8 @@ impl Comparison {
             None => "verdict: undecided: no figure exists on both sides".to_owned(),
         };
         let margin = text::significant(self.equivalence_margin * 100.0);
-        format!("{same}{verdict} ({} pairs, equivalent means within ±{margin} %)\n", self.runs)
+        let pairs = text::plural(u64::from(self.runs), "pair");
+        format!("{same}{verdict} ({pairs}, equivalent means within ±{margin} %)\n")
     }
 }
 
@@ -226,6 +244,24 @@ impl Line {
 }
 
 impl Side {
+    /// A side: `settings` over `common` over the scenario.
+    pub(crate) fn new(
+        text: &ScenarioText,
+        common: &[Setting],
+        label: &str,
+        settings: Vec<Setting>,
+    ) -> Result<Side, Failure> {
+        let loaded = text.with(&[common, &settings].concat())?;
+        Ok(Side {
+            label: label.to_owned(),
+            kernel: loaded.resolved.config.kernel.profile.to_owned(),
+            settings,
+            config_hash: header::config_hash(&loaded),
+            configuration: header::configuration(&loaded),
+            loaded,
+        })
+    }
+
     fn title(&self) -> String {
         let settings: Vec<String> = self.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
         let settings =

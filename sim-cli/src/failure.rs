@@ -12,12 +12,9 @@ use thiserror::Error;
 /// A reason to give up.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
-    /// A mistake in a scenario or in a setting of it.
+    /// A mistake in a scenario, in a setting of it, or in a study file.
     #[error("{0}")]
     Scenario(#[from] Box<ScenarioError>),
-    /// A mistake in a study file.
-    #[error("{file}: {message}")]
-    Study { file: String, message: String },
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read { file: PathBuf, source: std::io::Error },
@@ -75,11 +72,7 @@ impl Failure {
             Failure::Write(_) | Failure::Create { .. } | Failure::Environment(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Tolerance(_) => 4,
-            Failure::Capture(_)
-            | Failure::Scenario(_)
-            | Failure::Study { .. }
-            | Failure::Read { .. }
-            | Failure::Invalid { .. } => 3,
+            Failure::Capture(_) | Failure::Scenario(_) | Failure::Read { .. } | Failure::Invalid { .. } => 3,
             Failure::Run { .. } => 5,
         })
     }

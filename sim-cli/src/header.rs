@@ -1,25 +1,51 @@
 //! What every result says about where it comes from.
 
 use crate::load::Loaded;
+use crate::text;
 use serde::Serialize;
 use serde_json::{Value, json};
+use sim_core::kernel::PROFILES;
+use std::sync::LazyLock;
 
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
-pub(crate) const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 2;
 
 /// The rule that stands for placement and load balancing until scheduling domains are modelled.
 pub(crate) const INTERIM: &str =
     "placement and balancing: interim rule (idle CPU, else least loaded, periodic even-out)";
 
-/// Head of a JSON document about a scenario.
+/// Head of every JSON document: who made it.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Header {
+pub(crate) struct Tool {
     pub(crate) schema_version: u32,
     pub(crate) tool: &'static str,
     pub(crate) tool_version: &'static str,
+    /// Version of the model: the tool's, and a digest of the rules of all kernels.
+    pub(crate) model: &'static str,
     pub(crate) verb: &'static str,
-    /// Kernel imitated.
-    pub(crate) model: String,
+}
+
+impl Tool {
+    pub(crate) fn new(verb: &'static str) -> Tool {
+        let (tool, tool_version) = ("cfsim", env!("CARGO_PKG_VERSION"));
+        Tool { schema_version: SCHEMA_VERSION, tool, tool_version, model: &MODEL, verb }
+    }
+}
+
+/// Any change to a profile's rules changes it.
+static MODEL: LazyLock<String> = LazyLock::new(|| {
+    let rules: Vec<_> = PROFILES.iter().map(|p| json!([p.name, p.rules(), p.rules().applied])).collect();
+    let digest = blake3::hash(Value::Array(rules).to_string().as_bytes()).to_hex();
+    format!("{}+rules.{}", env!("CARGO_PKG_VERSION"), &digest[..8])
+});
+
+/// Head of a JSON document about a scenario.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Header {
+    #[serde(flatten)]
+    pub(crate) tool: Tool,
+    /// Profile of the kernel imitated.
+    pub(crate) kernel: String,
     /// Title of the scenario.
     pub(crate) scenario: String,
     /// BLAKE3 of the configuration; equal configurations under other seeds have equal hashes.
@@ -40,11 +66,8 @@ impl Header {
         let scenario = &loaded.document.scenario;
         let name = if scenario.name.is_empty() { "unnamed scenario" } else { &scenario.name };
         Header {
-            schema_version: SCHEMA_VERSION,
-            tool: "cfsim",
-            tool_version: env!("CARGO_PKG_VERSION"),
-            verb,
-            model: config.kernel.profile.to_owned(),
+            tool: Tool::new(verb),
+            kernel: config.kernel.profile.to_owned(),
             scenario: name.to_owned(),
             config_hash: config_hash(loaded),
             seed: loaded.resolved.seed,
@@ -52,6 +75,18 @@ impl Header {
             warmup_ns: loaded.resolved.warmup.0,
             notes: if config.kernel.cpus > 1 { vec![INTERIM.to_owned()] } else { Vec::new() },
             warnings: Vec::new(),
+        }
+    }
+
+    /// The seeds and what of each run counts, for people.
+    pub(crate) fn seeds_text(&self) -> String {
+        let warmup = match self.warmup_ns {
+            0 => String::new(),
+            ns => format!("; the first {} of each run are left out", text::duration(ns as f64)),
+        };
+        match self.runs {
+            1 => format!("seed {}{warmup}", self.seed),
+            n => format!("{n} seeds from {} on{warmup}", self.seed),
         }
     }
 
@@ -82,7 +117,8 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
     })
 }
 
-fn config_hash(loaded: &Loaded) -> String {
+/// BLAKE3 of the configuration without the seed.
+pub(crate) fn config_hash(loaded: &Loaded) -> String {
     let mut value = configuration(loaded);
     if let Some(scenario) = value["scenario"].as_object_mut() {
         scenario.remove("seed");

@@ -30,6 +30,11 @@ impl ScenarioText {
         Ok(ScenarioText { file: path.display().to_string(), text: read_text(path)? })
     }
 
+    /// The text itself.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// A scenario that is in no file.
     #[cfg(test)]
     pub(crate) fn of(file: &str, text: &str) -> ScenarioText {

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => verbs::compare::main(args, talk),
         Verb::Sweep(args) => verbs::sweep::main(args, talk),
         Verb::Kernel(args) => verbs::kernel::main(args),
+        Verb::Machine(args) => verbs::machine::main(args),
         Verb::Study(args) => verbs::study::main(args, talk),
         Verb::Check(args) => verbs::check::main(args),
         Verb::New(args) => verbs::new::main(args),

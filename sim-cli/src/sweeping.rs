@@ -3,6 +3,7 @@
 use crate::experiment::{self, GroupBy, RunResult};
 use crate::failure::Failure;
 use crate::figures::{self, Figure};
+use crate::header;
 use crate::load::{ScenarioText, Setting};
 use crate::stats::Estimate;
 use crate::text;
@@ -28,20 +29,20 @@ impl Value {
 
 /// The values from `min` to `max` in steps: durations, or whole numbers.
 pub(crate) fn scan(min: &str, max: &str, step: &str) -> Result<Vec<Value>, String> {
-    if let (Ok(a), Ok(b), Ok(s)) = (min.parse::<u64>(), max.parse::<u64>(), step.parse::<u64>()) {
-        return Ok(steps(a, b, s)?.map(|n| Value::plain(&n.to_string())).collect());
+    if let (Ok(a), Ok(b), Ok(s)) = (min.parse::<i64>(), max.parse::<i64>(), step.parse::<i64>()) {
+        return Ok(steps(a.into(), b.into(), s.into())?.map(|n| Value::plain(&n.to_string())).collect());
     }
-    let duration = |text: &str| text.parse::<Nanos>().map(|n| n.0).map_err(|e| e.to_string());
+    let duration = |text: &str| text.parse::<Nanos>().map(|n| i128::from(n.0)).map_err(|e| e.to_string());
     let values = steps(duration(min)?, duration(max)?, duration(step)?)?;
-    Ok(values.map(|n| Value { label: Nanos(n).to_string(), text: format!("{n}ns") }).collect())
+    Ok(values.map(|n| Value { label: Nanos(n as u64).to_string(), text: format!("{n}ns") }).collect())
 }
 
-fn steps(min: u64, max: u64, step: u64) -> Result<impl Iterator<Item = u64>, String> {
-    if step == 0 || min > max {
+fn steps(min: i128, max: i128, step: i128) -> Result<impl Iterator<Item = i128>, String> {
+    if step <= 0 || min > max {
         return Err("a scan goes from a smaller to a larger value in steps of more than zero".to_owned());
     }
     let count = (max - min) / step + 1;
-    if count > MAX_VALUES {
+    if count > i128::from(MAX_VALUES) {
         return Err(format!("the scan has {count} values: at most {MAX_VALUES} are allowed"));
     }
     Ok((0..count).map(move |i| min + i * step))
@@ -77,6 +78,8 @@ pub(crate) struct Sweep {
 #[derive(Debug, Serialize)]
 pub(crate) struct Point {
     value: String,
+    /// Of the configuration with this value.
+    config_hash: String,
     figures: Vec<PointFigure>,
 }
 
@@ -103,14 +106,16 @@ pub(crate) struct Knee {
 
 /// Runs the scenario at every value.
 pub(crate) fn sweep(plan: &Plan<'_>) -> Result<Sweep, Failure> {
-    let mut results: Vec<Vec<RunResult>> = Vec::new();
+    let (mut results, mut hashes): (Vec<Vec<RunResult>>, Vec<String>) = (Vec::new(), Vec::new());
     for value in &plan.values {
         let setting = (plan.key.to_owned(), value.text.clone());
         let loaded = plan.scenario.with(&[plan.settings, &[setting]].concat())?;
+        hashes.push(header::config_hash(&loaded));
         results.push(experiment::run_seeds(&loaded, plan.runs, GroupBy::Name)?);
     }
     let figures = figures::select(&plan.figures, results.iter().flatten());
-    let points = plan.values.iter().zip(&results).map(|(value, runs)| point(&figures, value, runs));
+    let points = plan.values.iter().zip(hashes).zip(&results);
+    let points = points.map(|((value, hash), runs)| point(&figures, value, hash, runs));
     let points: Vec<Point> = points.collect();
     let mut warnings: Vec<String> = results.iter().flat_map(|runs| experiment::warnings(runs)).collect();
     warnings.sort();
@@ -125,12 +130,12 @@ pub(crate) fn sweep(plan: &Plan<'_>) -> Result<Sweep, Failure> {
     })
 }
 
-fn point(figures: &[&'static Figure], value: &Value, runs: &[RunResult]) -> Point {
+fn point(figures: &[&'static Figure], value: &Value, config_hash: String, runs: &[RunResult]) -> Point {
     let figure = |f: &&'static Figure| {
         let estimate = Estimate::of(&figures::values(f, runs))?;
         Some(PointFigure { metric: f.name, estimate })
     };
-    Point { value: value.label.clone(), figures: figures.iter().filter_map(figure).collect() }
+    Point { value: value.label.clone(), config_hash, figures: figures.iter().filter_map(figure).collect() }
 }
 
 /// The largest step of a figure between neighbours that have it; none if it never changes.
@@ -216,7 +221,15 @@ mod tests {
         let labels = |v: Vec<Value>| v.into_iter().map(|v| v.label).collect::<Vec<_>>();
         assert_eq!(labels(scan("1ms", "2ms", "500us").unwrap()), ["1 ms", "1.5 ms", "2 ms"]);
         assert_eq!(labels(scan("1", "8", "3").unwrap()), ["1", "4", "7"]);
-        for bad in [("1", "8", "0"), ("8", "1", "1"), ("1", "9999", "1"), ("1ms", "2", "1ms")] {
+        assert_eq!(labels(scan("-20", "19", "15").unwrap()), ["-20", "-5", "10"]);
+        for bad in [
+            ("1", "8", "0"),
+            ("8", "1", "-1"),
+            ("-9223372036854775808", "9223372036854775807", "1"),
+            ("8", "1", "1"),
+            ("1", "9999", "1"),
+            ("1ms", "2", "1ms"),
+        ] {
             assert!(scan(bad.0, bad.1, bad.2).is_err(), "{bad:?}");
         }
     }
@@ -228,6 +241,7 @@ mod tests {
             .enumerate()
             .map(|(i, mean)| Point {
                 value: i.to_string(),
+                config_hash: String::new(),
                 figures: vec![PointFigure { metric: "m", estimate: Estimate { mean, interval95: None } }],
             })
             .collect();

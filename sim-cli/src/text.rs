@@ -26,6 +26,11 @@ pub(crate) fn significant(x: f64) -> String {
     }
 }
 
+/// A count with its noun: `1 seed`, `20 seeds`.
+pub(crate) fn plural(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// A share of one as percent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)

@@ -127,6 +127,10 @@ fn doing<O: Observer, H: Hooks>(
             let b = &objects.barriers[barrier.index()];
             format!("{missing} of {} at barrier {}, to which {who} may come", b.parties, b.name)
         }
+        WaitFor::Event(epoll) => {
+            format!("an event on epoll instance {}, made ready by {who}", objects.epolls[epoll.index()].name)
+        }
+        WaitFor::Vfork(_) => format!("the exec or exit of its child {who}, which it vforked"),
         WaitFor::Child => format!("the exit of a child, {who}"),
         WaitFor::Children => format!("the exits of its children, {who}"),
     };

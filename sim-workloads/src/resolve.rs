@@ -41,14 +41,14 @@ impl Document {
         let config = SimConfig {
             kernel: self.kernel_config()?,
             machine: self.machine_config()?,
-            duration: scenario.run.duration,
+            duration: scenario.run.duration.map(|d| d.0),
             limits: Limits::default(),
         };
         if let Some(duration) = config.duration.filter(|d| *d > config.limits.time) {
             let message = format!("{duration} is too long: at most {} can be simulated", config.limits.time);
             return Err(self.error_at(&["run", "duration"], message));
         }
-        Ok(Resolved { config, warmup: scenario.run.warmup.unwrap_or(Nanos::ZERO), seed: scenario.seed })
+        Ok(Resolved { config, warmup: scenario.run.warmup.map_or(Nanos::ZERO, |d| d.0), seed: scenario.seed })
     }
 
     fn kernel_config(&self) -> Result<KernelConfig, ScenarioError> {
@@ -142,6 +142,10 @@ impl Document {
         let (spec, machine) = (&self.scenario.costs, &self.scenario.machine);
         let mut costs = Costs::preset(spec.preset.unwrap_or(DEFAULT_COSTS));
         for (name, value) in &spec.costs {
+            if *value > Costs::MAX {
+                let message = format!("{name} is {value}: at most {} is allowed", Costs::MAX);
+                return Err(self.error_at(&["costs", name], message));
+            }
             costs.set(name, *value).map_err(|e| self.error_at(&["costs", name], e.to_string()))?;
         }
         if machine.interference.len() > MAX_INTERFERENCE {

@@ -28,21 +28,7 @@ pub mod duration {
     }
 }
 
-/// As [`duration`], for an optional field (with `#[serde(default)]`).
-pub mod optional_duration {
-    use super::*;
-
-    /// Reads a text with a unit of at most [`MAX_DURATION`].
-    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Nanos>, D::Error> {
-        duration::deserialize(d).map(Some)
-    }
-    /// Writes nanoseconds, or nothing.
-    pub fn serialize<S: Serializer>(value: &Option<Nanos>, s: S) -> Result<S::Ok, S::Error> {
-        value.map(|n| n.0).serialize(s)
-    }
-}
-
-/// A duration in places where a type is needed, such as the elements of a list.
+/// A duration in places where a type is needed, such as an optional field or the elements of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Duration(#[serde(with = "duration")] pub Nanos);

@@ -7,7 +7,6 @@ use crate::figures::{self, Figure};
 use crate::header::Header;
 use crate::load::{ScenarioText, Setting, parse_settings};
 use crate::output::{self, Report, Talk};
-use crate::text;
 use clap::Args;
 use serde::Serialize;
 
@@ -72,8 +71,11 @@ pub(crate) fn main(args: &CompareArgs, talk: Talk) -> Result<(), Failure> {
     let text = ScenarioText::read(&args.scenario.scenario)?;
     let common = args.scenario.settings();
     let side = |label: &str, settings: &[Settings]| {
-        let settings = settings.iter().flat_map(|s| s.0.iter().cloned()).collect();
-        side(&text, &common, label.to_owned(), settings)
+        let settings: Vec<Setting> = settings.iter().flat_map(|s| s.0.iter().cloned()).collect();
+        if let Some(why) = settings.iter().find_map(|(key, _)| comparison::refusal(key)) {
+            return Err(Failure::Usage(format!("--{}: {why}", label.to_lowercase())));
+        }
+        Side::new(&text, &common, label, settings)
     };
     let plan = Plan { runs: args.runs, margin: args.equivalence, figures: args.metric.clone() };
     let (a, b) = (side("A", &args.a)?, side("B", &args.b)?);
@@ -82,17 +84,6 @@ pub(crate) fn main(args: &CompareArgs, talk: Talk) -> Result<(), Failure> {
     let comparison = comparison::compare(a, b, &plan)?;
     comparison.warnings.iter().for_each(|warning| talk.warn(warning));
     output::print(&CompareReport { header, comparison }, args.output.format)
-}
-
-/// A side: `settings` over `common` over the scenario.
-pub(crate) fn side(
-    text: &ScenarioText,
-    common: &[Setting],
-    label: String,
-    settings: Vec<Setting>,
-) -> Result<Side, Failure> {
-    let loaded = text.with(&[common, &settings].concat())?;
-    Ok(Side { label, model: loaded.resolved.config.kernel.profile.to_owned(), settings, loaded })
 }
 
 #[derive(Debug, Serialize)]
@@ -106,14 +97,6 @@ struct CompareReport {
 impl Report for CompareReport {
     fn text(&self) -> String {
         let h = &self.header;
-        format!(
-            "{}: {} seeds from {} on; the first {} of each run are left out\n{}\n{}",
-            h.scenario,
-            h.runs,
-            h.seed,
-            text::duration(h.warmup_ns as f64),
-            h.notes_text(),
-            self.comparison.text()
-        )
+        format!("{}: {}\n{}\n{}", h.scenario, h.seeds_text(), h.notes_text(), self.comparison.text())
     }
 }

@@ -1,7 +1,7 @@
 //! `cfsim kernel`: the kernels that can be imitated, and how they differ.
 
 use crate::failure::Failure;
-use crate::header::SCHEMA_VERSION;
+use crate::header::Tool;
 use crate::output::{self, Format, Report};
 use crate::text;
 use clap::{Args, Subcommand};
@@ -68,7 +68,8 @@ pub(crate) fn main(args: &KernelArgs) -> Result<(), Failure> {
 
 #[derive(Debug, Serialize)]
 struct ListReport {
-    schema_version: u32,
+    #[serde(flatten)]
+    tool: Tool,
     profiles: Vec<ProfileReport>,
 }
 
@@ -81,19 +82,21 @@ struct ProfileReport {
 
 fn list() -> ListReport {
     let report = |p: &Profile| ProfileReport { name: p.name, release: p.release.to_string(), about: p.about };
-    ListReport { schema_version: SCHEMA_VERSION, profiles: PROFILES.iter().map(report).collect() }
+    ListReport { tool: Tool::new("kernel list"), profiles: PROFILES.iter().map(report).collect() }
 }
 
 impl Report for ListReport {
     fn text(&self) -> String {
-        let row = |p: &ProfileReport| format!("{:<12} {}\n", p.name, p.about);
-        self.profiles.iter().map(row).collect()
+        let row = |name: &str, about: &str| format!("{name:<12} {about}\n");
+        let rows = self.profiles.iter().map(|p| row(p.name, p.about));
+        std::iter::once(row("profile", "kernel")).chain(rows).collect()
     }
 }
 
 #[derive(Debug, Serialize)]
 struct ShowReport {
-    schema_version: u32,
+    #[serde(flatten)]
+    tool: Tool,
     profile: ProfileReport,
     cpus: u32,
     tunables: Vec<TunableReport>,
@@ -109,9 +112,9 @@ struct ShowReport {
 struct TunableReport {
     name: &'static str,
     value: u64,
+    /// `ns`, or none for plain numbers.
+    unit: Option<&'static str>,
     file: String,
-    #[serde(skip)]
-    is_duration: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -158,10 +161,10 @@ fn show(profile: &'static Profile, cpus: u32) -> ShowReport {
         name: t.name(),
         value: boot.get(*t),
         file: file(&rules, *t),
-        is_duration: t.is_duration(),
+        unit: t.is_duration().then_some("ns"),
     });
     ShowReport {
-        schema_version: SCHEMA_VERSION,
+        tool: Tool::new("kernel show"),
         profile: ProfileReport {
             name: profile.name,
             release: profile.release.to_string(),
@@ -189,10 +192,10 @@ impl Report for ShowReport {
     fn text(&self) -> String {
         let mut out = format!("{}: {}\n\n", self.profile.name, self.profile.about);
         let rows = self.tunables.iter().map(|t| {
-            let value = if t.is_duration { text::duration(t.value as f64) } else { t.value.to_string() };
+            let value = if t.unit.is_some() { text::duration(t.value as f64) } else { t.value.to_string() };
             vec![t.file.clone(), value]
         });
-        out += &text::table(&["tunable", &format!("on {} CPUs", self.cpus)], rows);
+        out += &text::table(&["tunable", &format!("on {}", text::plural(u64::from(self.cpus), "CPU"))], rows);
         out += &format!("\nsched_nr_latency (internal): {}\n", self.sched_nr_latency);
         out += &format!("\nfeatures: {}\n\n", self.features);
         out += &text::table(
@@ -220,7 +223,8 @@ impl ChangeReport {
 
 #[derive(Debug, Serialize)]
 struct DiffReport {
-    schema_version: u32,
+    #[serde(flatten)]
+    tool: Tool,
     from: &'static str,
     to: &'static str,
     /// Changes `to` has and `from` has not, oldest first.
@@ -256,7 +260,7 @@ fn diff(from: &'static Profile, to: &'static Profile) -> DiffReport {
         found.map(|t| file(rules, *t))
     };
     DiffReport {
-        schema_version: SCHEMA_VERSION,
+        tool: Tool::new("kernel diff"),
         from: from.name,
         to: to.name,
         gained: missing_in(to, from),

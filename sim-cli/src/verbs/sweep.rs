@@ -3,11 +3,11 @@
 use crate::args::{OutputArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::figures::{self, Figure};
-use crate::header::Header;
+use crate::header::{self, Header};
 use crate::load::{ScenarioText, parse_setting};
 use crate::output::{self, Report, Talk};
 use crate::sweeping::{self, Plan, Sweep, Value};
-use crate::text;
+use crate::text::plural;
 use clap::Args;
 use serde::Serialize;
 
@@ -54,13 +54,21 @@ pub(crate) fn main(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
     let (key, values) = args.key_and_values()?;
     let scenario = ScenarioText::read(&args.scenario.scenario)?;
     let settings = args.scenario.settings();
-    let header = Header::new("sweep", &scenario.with(&settings)?, args.runs);
-    talk.progress(&format!("{} values of {key}, {} run(s) each", values.len(), args.runs));
+    let base = scenario.with(&settings)?;
+    let header = Header::new("sweep", &base, args.runs);
+    talk.progress(&format!(
+        "{} of {key}, {} each",
+        plural(values.len() as u64, "value"),
+        plural(u64::from(args.runs), "run")
+    ));
     let (runs, figures) = (args.runs, args.metric.clone());
     let plan = Plan { scenario: &scenario, settings: &settings, key: &key, values, runs, figures };
     let sweep = sweeping::sweep(&plan)?;
     sweep.warnings.iter().for_each(|warning| talk.warn(warning));
-    output::print(&SweepReport { header, sweep }, args.output.format)
+    output::print(
+        &SweepReport { header, configuration: header::configuration(&base), sweep },
+        args.output.format,
+    )
 }
 
 #[derive(Debug, Serialize)]
@@ -68,20 +76,14 @@ struct SweepReport {
     /// Of the scenario before the swept setting.
     #[serde(flatten)]
     header: Header,
+    /// The same scenario as it would run.
+    configuration: serde_json::Value,
     sweep: Sweep,
 }
 
 impl Report for SweepReport {
     fn text(&self) -> String {
         let h = &self.header;
-        format!(
-            "{}: {} seed(s) from {} on; the first {} of each run are left out\n{}\n{}",
-            h.scenario,
-            h.runs,
-            h.seed,
-            text::duration(h.warmup_ns as f64),
-            h.notes_text(),
-            self.sweep.text()
-        )
+        format!("{}: {}\n{}\n{}", h.scenario, h.seeds_text(), h.notes_text(), self.sweep.text())
     }
 }

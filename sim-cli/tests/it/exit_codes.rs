@@ -24,6 +24,11 @@ fn usage_is_2() {
         2,
         &["'joy'", "completion_time_ns"],
     );
+    for side in ["seed=3", "run.duration=1s", "run.warmup=1ms"] {
+        fails(&["compare", "mix.toml", "--b", side], 2, &["--b: ", "holds for both sides"]);
+    }
+    fails(&["run", "mix.toml", "--seed", "9223372036854775808"], 2, &["--seed", "9223372036854775807"]);
+    fails(&["machine", "show", "abacus"], 2, &["'abacus'", "bare-metal"]);
     fails(&["kernel", "show", "6.6"], 2, &["'6.6'", "6.1-debian"]);
 }
 
@@ -33,6 +38,16 @@ fn an_invalid_scenario_is_3_with_its_place() {
     fails(&["run", "mix.toml", "--kernel", "6.6"], 3, &["kernel.profile=6.6", "6.1-debian"]);
     fails(&["run", "mix.toml", "--set", "kernel.features=NO_X"], 3, &["'NO_X'", "LAST_BUDDY"]);
     fails(&["run", "mix.toml", "--set", "costs.coffee=1us"], 3, &["coffee", "tick_to_switch"]);
+    fails(
+        &["run", "mix.toml", "--set", "costs.fork=1001ms"],
+        3,
+        &["costs.fork=1001ms", "fork is", "at most"],
+    );
+    fails(
+        &["run", "mix.toml", "--set", "seed=9223372036854775808"],
+        3,
+        &["whole number from 0 to 9223372036854775807"],
+    );
     let since_5_16 = ["--kernel", "5.15", "--set", "kernel.sched_idle_min_granularity_ns=1ms"];
     fails(
         &[&["run", "mix.toml"][..], &since_5_16].concat(),
@@ -41,7 +56,7 @@ fn an_invalid_scenario_is_3_with_its_place() {
     );
     let too_short = ["--kernel", "5.12", "--set", "kernel.sched_latency_ns=1us"];
     fails(&[&["run", "mix.toml"][..], &too_short].concat(), 3, &["refused", "100000..=1000000000"]);
-    fails(&["study", "mix.toml"], 3, &["mix.toml", "question"]);
+    fails(&["study", "mix.toml"], 3, &["mix.toml", "unknown key", "question"]);
 }
 
 #[test]

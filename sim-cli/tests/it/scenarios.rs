@@ -19,11 +19,65 @@ fn check_says_in_two_lines_what_would_run() {
 fn check_shows_mistakes_with_a_caret_and_goes_on() {
     let text = stderr(&["check", "mix.toml", "--set", "kernel.sched_latncy_ns=1ms"], 3);
     assert!(text.contains("^^^") && text.contains("did you mean 'sched_latency_ns'?"), "{text}");
-    let assert = cfsim(&["check", "study.toml", "mix.toml", "nowhere.toml"]).assert().code(3);
+    let assert = cfsim(&["check", "nowhere.toml", "mix.toml", "study.toml"]).assert().code(3);
     let output = assert.get_output();
-    assert!(String::from_utf8_lossy(&output.stdout).starts_with("mix.toml: "));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.starts_with("mix.toml: ") && text.contains("study.toml: a study of 1 comparison and 1 sweep"),
+        "{text}"
+    );
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(text.contains("unknown key 'question'") && text.contains("2 of 3 files"), "{text}");
+    assert!(text.contains("nowhere.toml") && text.contains("1 of 3 files"), "{text}");
+}
+
+#[test]
+fn mistakes_in_studies_have_a_caret_and_a_suggestion() {
+    let good = include_str!("../data/study.toml");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mix.toml"),
+        folder.path().join("mix.toml"),
+    )
+    .unwrap();
+    let cases = [
+        ("runs = 3", "run = 3", "did you mean 'runs'?"),
+        ("runs = 3", "runs = 0", "expected a whole number from 1 to 100000"),
+        ("runs = 3", "runs = 3\nmetrics = [\"completion_tine\"]", "did you mean 'completion_time_ns'?"),
+        ("runs = 3", "runs = 3\nequivalence = \"1\"", "is not a margin"),
+        ("values = [\"100\", \"1000\"]", "values = []", "expected a list of 1 to 1000 texts"),
+        (
+            "values = [\"100\", \"1000\"]",
+            "values = { from = \"1\", to = \"2\" }",
+            "the key 'step' is missing",
+        ),
+        ("label = \"default\"", "label = \"default\", set = { seed = \"2\" }", "holds for both sides"),
+        ("title = \"HZ\"", "title = 5", "found the number 5"),
+    ];
+    for (old, new, expected) in cases {
+        assert!(good.contains(old), "{old}");
+        std::fs::write(folder.path().join("s.toml"), good.replace(old, new)).unwrap();
+        for verb in ["study", "check"] {
+            let output = cfsim(&[verb, "s.toml"])
+                .current_dir(&folder)
+                .assert()
+                .code(3)
+                .stdout("")
+                .get_output()
+                .stderr
+                .clone();
+            let text = String::from_utf8(output).unwrap();
+            assert!(
+                text.contains(expected) && text.contains("s.toml:") && text.contains('^'),
+                "{new}: {text}"
+            );
+        }
+    }
+    // What only the scenario knows.
+    let text = good.replace("kernel.hz", "kernel.hx");
+    std::fs::write(folder.path().join("s.toml"), text).unwrap();
+    let output =
+        cfsim(&["check", "s.toml"]).current_dir(&folder).assert().code(3).get_output().stderr.clone();
+    assert!(String::from_utf8(output).unwrap().contains("did you mean 'hz'?"));
 }
 
 #[test]
@@ -33,8 +87,7 @@ fn every_scenario_that_comes_along_passes_check() {
     for folder in [folder.to_owned(), format!("{folder}/teaching")] {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path().display().to_string();
-            // Studies lie beside the scenarios.
-            if path.ends_with(".toml") && !std::fs::read_to_string(&path).unwrap().contains("question = ") {
+            if path.ends_with(".toml") {
                 files.push(path);
             }
         }
@@ -68,6 +121,12 @@ fn the_schema_is_one_json_document() {
     let schema: Value = serde_json::from_str(&stdout(&["schema"])).unwrap();
     assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
     assert!(schema["definitions"]["KernelSpec"]["properties"]["sched_latency_ns"].is_object());
+    assert_eq!(stdout(&["schema"]), stdout(&["schema", "scenario"]));
+    let study: Value = serde_json::from_str(&stdout(&["schema", "study"])).unwrap();
+    assert_eq!(study["additionalProperties"], false);
+    let keys: Vec<&String> = study["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(keys.len(), 8, "{keys:?}");
+    assert!(study["definitions"]["ComparePart"]["properties"]["a"].is_object());
 }
 
 #[test]

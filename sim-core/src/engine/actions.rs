@@ -3,6 +3,7 @@
 use super::Simulation;
 use super::config::SimError;
 use super::exec::{Burst, Op, Then};
+use super::pipe::Side;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{PreemptModel, Schedule};
@@ -124,13 +125,16 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::SleepUntil(at) if at <= self.now => return,
             Action::SleepUntil(at) => (c.sleep, Op::SleepUntil(at)),
             Action::PipeWrite { pipe, bytes } => {
-                (c.pipe_transfer(bytes), Op::PipeWrite { pipe, left: bytes, slept: false })
+                (c.pipe_transfer(bytes), Op::Pipe { pipe, side: Side::Write, left: bytes, slept: false })
             }
             Action::PipeRead { pipe, bytes } => {
-                (c.pipe_transfer(bytes), Op::PipeRead { pipe, left: bytes, slept: false })
+                (c.pipe_transfer(bytes), Op::Pipe { pipe, side: Side::Read, left: bytes, slept: false })
             }
             Action::EpollPost(epoll) => (c.futex, Op::EpollPost(epoll)),
-            Action::EpollWait(epoll) => (c.futex, Op::EpollWait(epoll)),
+            Action::EpollWait { epoll, timeout } => {
+                let timeout = timeout.map(|after| self.poll_timeout(task, after));
+                (c.futex, Op::EpollWait { epoll, timeout })
+            }
             Action::SemPost { sem, n } => (c.futex, Op::SemPost { sem, n }),
             Action::SemWait(sem) => (c.futex, Op::SemWait(sem)),
             Action::Lock(mutex) => (c.futex, Op::Lock(mutex)),
@@ -195,6 +199,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
             Action::SetPolicy(policy) => self.kernel.set_policy(task, policy, self.now, &mut self.observer),
             Action::SetAffinity(mask) => {
+                self.observer.affinity(task, &mask);
                 self.kernel.set_cpus_allowed(task, &mask, self.now, &mut self.observer);
             }
             Action::SetSiblingsAffinity(mask) => {

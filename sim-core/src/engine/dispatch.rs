@@ -65,8 +65,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             return;
         }
         self.begin_context(cpu, Context::Timer);
-        let t = &mut self.tasks[task.index()];
-        t.timer_generation = t.timer_generation.wrapping_add(1);
+        self.cancel_timer(task);
+        self.leave_waiters(task);
         self.wake(task, cpu, None);
         let cost = self.wake_cost(1);
         self.occupy(cpu, cost, false);
@@ -140,9 +140,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     fn on_resched(&mut self, cpu: CpuId, generation: u32) {
         let resched = Happening::Resched { cpu, generation };
         if self.cpus[cpu.index()].resched_generation != generation || self.defer_in_irq(cpu, resched) {
-            return;
-        }
-        if self.defer_in_irq(cpu, Happening::Resched { cpu, generation }) {
             return;
         }
         self.begin_context(cpu, Context::Task);

@@ -1,5 +1,7 @@
 //! What a task is doing: the burst it runs and what comes after it.
 
+use super::pipe::Side;
+use super::sleep::Timeout;
 use crate::id::{BarrierId, EpollId, MutexId, PipeId, SemId, TaskId};
 use crate::program::{Action, Program};
 use crate::time::{Instant, Nanos};
@@ -25,13 +27,9 @@ impl Burst {
 #[derive(Debug)]
 pub(super) enum Op {
     /// `slept`: it has waited in this call, and wakes the next of its kind when it leaves something.
-    PipeWrite {
+    Pipe {
         pipe: PipeId,
-        left: u64,
-        slept: bool,
-    },
-    PipeRead {
-        pipe: PipeId,
+        side: Side,
         left: u64,
         slept: bool,
     },
@@ -44,7 +42,11 @@ pub(super) enum Op {
     Unlock(MutexId),
     Barrier(BarrierId),
     EpollPost(EpollId),
-    EpollWait(EpollId),
+    EpollWait {
+        epoll: EpollId,
+        /// The end of its wait.
+        timeout: Option<Timeout>,
+    },
     /// A sleep whose timer may fire from this time on.
     SleepUntil(Instant),
     /// The parent of a vfork waits for this child's exec or exit.

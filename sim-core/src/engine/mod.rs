@@ -64,7 +64,7 @@ impl<O: Observer> Simulation<O> {
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// A run of a patched kernel.
-    pub fn with_hooks(config: SimConfig, objects: Objects, observer: O, hooks: H) -> Simulation<O, H> {
+    pub fn with_hooks(config: SimConfig, objects: Objects, mut observer: O, hooks: H) -> Simulation<O, H> {
         let mut queue = EventQueue::default();
         for (i, s) in config.machine.speed_changes.iter().enumerate() {
             queue.push(s.at, Happening::Speed(i as u32));
@@ -72,6 +72,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         for (i, x) in config.machine.interference.iter().enumerate() {
             queue.push(x.start, Happening::Interfere(i as u32));
         }
+        observer.configured(Instant::ZERO, &config.kernel);
         Simulation {
             cpus: (0..config.kernel.cpus).map(|_| Cpu::idle()).collect(),
             kernel: Kernel::new(config.kernel.clone(), hooks),
@@ -138,7 +139,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             timer_generation: 0,
             blocked_since: None,
         });
-        self.tell_identity(TaskId::new(self.tasks.len() - 1));
+        let task = TaskId::new(self.tasks.len() - 1);
+        self.tell_identity(task);
+        self.tell_affinity(task);
+    }
+
+    /// A new task that may not use every CPU.
+    fn tell_affinity(&mut self, task: TaskId) {
+        let allowed = &self.kernel.task(task).cpus_allowed;
+        if allowed != self.kernel.topology().online() {
+            self.observer.affinity(task, allowed);
+        }
     }
 
     fn tell_identity(&mut self, task: TaskId) {

@@ -4,6 +4,7 @@ use super::Simulation;
 use super::actions::Attempt;
 use super::config::SimError;
 use super::exec::{Op, Then};
+use super::sleep::Timeout;
 use crate::id::{CpuId, EpollId, MutexId, SemId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::observe::Observer;
@@ -41,10 +42,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Tries the effect of a system call.
     pub(super) fn attempt(&mut self, cpu: CpuId, task: TaskId, op: Op) -> Result<Attempt, SimError> {
         Ok(match op {
-            Op::PipeWrite { pipe, left, slept } => self.pipe_write(cpu, task, pipe, left, slept),
-            Op::PipeRead { pipe, left, slept } => self.pipe_read(cpu, task, pipe, left, slept),
+            Op::Pipe { pipe, side, left, slept } => self.pipe_transfer(cpu, task, pipe, side, left, slept),
             Op::EpollPost(epoll) => self.epoll_post(cpu, task, epoll),
-            Op::EpollWait(epoll) => self.epoll_wait(task, epoll),
+            Op::EpollWait { epoll, timeout } => self.epoll_wait(task, epoll, timeout),
             Op::VforkWait(child) if self.tasks[child.index()].vforked_by.is_none() => {
                 Attempt::Done(Nanos::ZERO)
             }
@@ -103,7 +103,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 if at.saturating_add(self.tasks[task.index()].timer_slack) <= self.now {
                     return Ok(Attempt::Done(Nanos::ZERO));
                 }
-                self.sleep_until(task, at);
+                let slack = self.tasks[task.index()].timer_slack;
+                self.set_timer(task, Timeout { from: at, slack });
                 Attempt::Block(Then::Return)
             }
             Op::WaitChild => self.wait_child(task, false),
@@ -121,19 +122,32 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         e.ready = e.ready.saturating_add(1);
         let waiter = e.waiters.pop_back();
         if let Some(w) = waiter {
+            self.cancel_timer(w);
             self.wake(w, cpu, Some(task));
         }
         Attempt::Done(self.wake_cost(u32::from(waiter.is_some())))
     }
 
-    fn epoll_wait(&mut self, task: TaskId, epoll: EpollId) -> Attempt {
+    /// Takes an event, or waits for one until the timeout, whose timer takes the task out of the waiters.
+    fn epoll_wait(&mut self, task: TaskId, epoll: EpollId, timeout: Option<Timeout>) -> Attempt {
         let e = &mut self.objects.epolls[epoll.index()];
         if e.ready > 0 {
             e.ready -= 1;
             return Attempt::Done(Nanos::ZERO);
         }
+        if timeout.is_some_and(|t| t.from <= self.now) {
+            return Attempt::Done(Nanos::ZERO);
+        }
         e.waiters.push_back(task);
-        Attempt::Block(Then::Attempt(Op::EpollWait(epoll)))
+        timeout.into_iter().for_each(|t| self.set_timer(task, t));
+        Attempt::Block(Then::Attempt(Op::EpollWait { epoll, timeout }))
+    }
+
+    /// A timer ends what a task waits for: nobody else wakes it any more.
+    pub(super) fn leave_waiters(&mut self, task: TaskId) {
+        if let Then::Attempt(Op::EpollWait { epoll, .. }) = self.tasks[task.index()].then {
+            self.objects.epolls[epoll.index()].waiters.retain(|w| *w != task);
+        }
     }
 
     /// What waking so many took the waker, the search for their CPUs included.
@@ -181,7 +195,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Barrier(b) if b.index() >= o.barriers.len() => {
                 "uses a barrier that does not exist".to_owned()
             }
-            Action::EpollPost(e) | Action::EpollWait(e) if e.index() >= o.epolls.len() => {
+            Action::EpollPost(e) | Action::EpollWait { epoll: e, .. } if e.index() >= o.epolls.len() => {
                 "uses an epoll instance that does not exist".to_owned()
             }
             Action::MoveToGroup(g) if g.index() >= self.kernel.nr_groups() => {

@@ -7,65 +7,77 @@ use crate::id::{CpuId, PipeId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::rules::PipeWake;
 use crate::observe::Observer;
-use crate::program::Waiters;
+use crate::program::{Pipe, Waiters};
+
+/// What a task does with a pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Read,
+    Write,
+}
+
+impl Side {
+    fn other(self) -> Side {
+        match self {
+            Side::Read => Side::Write,
+            Side::Write => Side::Read,
+        }
+    }
+}
+
+impl Pipe {
+    /// How many bytes one side could move now: what is there, or what there is room for.
+    fn open_to(&self, side: Side) -> u64 {
+        match side {
+            Side::Read => self.filled,
+            Side::Write => self.capacity - self.filled,
+        }
+    }
+
+    fn waiters(&mut self, side: Side) -> &mut Waiters {
+        match side {
+            Side::Read => &mut self.readers,
+            Side::Write => &mut self.writers,
+        }
+    }
+}
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
-    /// Writes what fits; a writer that must block has woken a reader before.
+    /// Moves what can be moved, and wakes the other side; waits until the rest can. `slept`: it has waited in this call.
     ///
-    /// Mirrors: `pipe_write()`; core.md §12.3.
-    pub(super) fn pipe_write(
+    /// Mirrors: `pipe_write()`, `pipe_read()`; core.md §12.3.
+    pub(super) fn pipe_transfer(
         &mut self,
         cpu: CpuId,
         task: TaskId,
         pipe: PipeId,
+        side: Side,
         left: u64,
         slept: bool,
     ) -> Attempt {
         let p = &mut self.objects.pipes[pipe.index()];
-        let was_empty = p.filled == 0;
-        let put = left.min(p.capacity - p.filled);
-        p.filled += put;
-        let full = p.filled == p.capacity;
-        let woken = if put > 0 { self.pipe_wake(cpu, task, pipe, was_empty, true) } else { 0 };
-        let left = left - put;
-        if left > 0 {
-            self.pipe_waiters(pipe, false).push_back(task);
-            return Attempt::Block(Then::Attempt(Op::PipeWrite { pipe, left, slept: true }));
+        // Nothing there before a write, no room before a read.
+        let edge = p.open_to(side.other()) == 0;
+        let moved = left.min(p.open_to(side));
+        match side {
+            Side::Read => p.filled -= moved,
+            Side::Write => p.filled += moved,
         }
-        let chained = if slept && !full { self.pipe_chain(cpu, task, pipe, false) } else { 0 };
+        let more = p.open_to(side) > 0;
+        let woken = if moved > 0 { self.pipe_wake(cpu, task, pipe, side.other(), edge) } else { 0 };
+        let left = left - moved;
+        if left > 0 {
+            self.objects.pipes[pipe.index()].waiters(side).push_back(task);
+            return Attempt::Block(Then::Attempt(Op::Pipe { pipe, side, left, slept: true }));
+        }
+        let chained = if slept && more { self.pipe_chain(cpu, task, pipe, side) } else { 0 };
         Attempt::Done(self.wake_cost(woken + chained))
     }
 
-    /// Reads what is there, until all that was asked for has come.
-    ///
-    /// Mirrors: `pipe_read()`; core.md §12.3.
-    pub(super) fn pipe_read(
-        &mut self,
-        cpu: CpuId,
-        task: TaskId,
-        pipe: PipeId,
-        left: u64,
-        slept: bool,
-    ) -> Attempt {
-        let p = &mut self.objects.pipes[pipe.index()];
-        let was_full = p.filled == p.capacity;
-        let got = left.min(p.filled);
-        p.filled -= got;
-        let empty = p.filled == 0;
-        let woken = if got > 0 { self.pipe_wake(cpu, task, pipe, was_full, false) } else { 0 };
-        let left = left - got;
-        if left > 0 {
-            self.pipe_waiters(pipe, true).push_back(task);
-            return Attempt::Block(Then::Attempt(Op::PipeRead { pipe, left, slept: true }));
-        }
-        let chained = if slept && !empty { self.pipe_chain(cpu, task, pipe, true) } else { 0 };
-        Attempt::Done(self.wake_cost(woken + chained))
-    }
-
-    /// Wakes after progress. `edge`: the pipe was empty before a write, or full before a read.
-    fn pipe_wake(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, edge: bool, readers: bool) -> u32 {
+    /// Wakes one side after progress of the other. `edge`: the pipe was empty before a write, or full before a read.
+    fn pipe_wake(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, side: Side, edge: bool) -> u32 {
         match self.kernel.config.rules.pipe_wake {
-            PipeWake::Exclusive if edge => self.pipe_wake_one(cpu, by, pipe, readers),
+            PipeWake::Exclusive if edge => self.pipe_wake_one(cpu, by, pipe, side),
             PipeWake::AllOnEdge if edge => self.pipe_wake_all(cpu, by, pipe),
             PipeWake::All => self.pipe_wake_all(cpu, by, pipe),
             PipeWake::Exclusive | PipeWake::AllOnEdge => 0,
@@ -76,8 +88,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// while the pipe is empty, writers while it is full, and either ends with a wake-up of all.
     fn pipe_wake_all(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId) -> u32 {
         let mut woken = 0;
-        for readers in [true, false] {
-            while self.pipe_wake_one(cpu, by, pipe, readers) > 0 {
+        for side in [Side::Read, Side::Write] {
+            while self.pipe_wake_one(cpu, by, pipe, side) > 0 {
                 woken += 1;
             }
         }
@@ -85,22 +97,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     }
 
     /// One who has waited and leaves data (space) behind wakes the next reader (writer), where waits are exclusive.
-    fn pipe_chain(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, readers: bool) -> u32 {
+    fn pipe_chain(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, side: Side) -> u32 {
         if self.kernel.config.rules.pipe_wake == PipeWake::Exclusive {
-            self.pipe_wake_one(cpu, by, pipe, readers)
+            self.pipe_wake_one(cpu, by, pipe, side)
         } else {
             0
         }
     }
 
-    fn pipe_wake_one(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, readers: bool) -> u32 {
-        let waiter = self.pipe_waiters(pipe, readers).pop_front();
+    fn pipe_wake_one(&mut self, cpu: CpuId, by: TaskId, pipe: PipeId, side: Side) -> u32 {
+        let waiter = self.objects.pipes[pipe.index()].waiters(side).pop_front();
         waiter.into_iter().for_each(|w| self.wake_sync(w, cpu, by));
         u32::from(waiter.is_some())
-    }
-
-    fn pipe_waiters(&mut self, pipe: PipeId, readers: bool) -> &mut Waiters {
-        let p = &mut self.objects.pipes[pipe.index()];
-        if readers { &mut p.readers } else { &mut p.writers }
     }
 }

@@ -1,4 +1,4 @@
-//! Sleeps and their timer slack.
+//! Timers of tasks: sleeps and timeouts, and their slack.
 
 use super::Simulation;
 use super::queue::Happening;
@@ -6,6 +6,18 @@ use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::observe::Observer;
 use crate::time::{Instant, Nanos};
+
+/// When a timer may fire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Timeout {
+    /// Not before.
+    pub(super) from: Instant,
+    /// How much later at most.
+    pub(super) slack: Nanos,
+}
+
+/// The longest slack of a timeout of `epoll_wait`, `poll` and `select`; core.md §12.2.
+const MAX_POLL_SLACK: Nanos = Nanos::from_millis(100);
 
 /// A timer that may fire from `from` on.
 #[derive(Debug, Clone, Copy)]
@@ -32,14 +44,12 @@ impl Sleepers {
 }
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
-    /// Sets the timer of a sleep that may end from `from` on. The hardware is set for the end of the slack; an earlier timer
+    /// Sets a task's timer. The hardware is set for the end of the slack; an earlier timer
     /// interrupt of this CPU within it will do as well.
     ///
     /// Mirrors: `hrtimer_set_expires_range_ns()`; core.md §12.2.
-    pub(super) fn sleep_until(&mut self, task: TaskId, from: Instant) {
-        let t = &mut self.tasks[task.index()];
-        t.timer_generation = t.timer_generation.wrapping_add(1);
-        let (generation, slack) = (t.timer_generation, t.timer_slack);
+    pub(super) fn set_timer(&mut self, task: TaskId, Timeout { from, slack }: Timeout) {
+        let generation = self.cancel_timer(task);
         let cpu = self.kernel.task(task).cpu;
         if !slack.is_zero() {
             self.cpus[cpu.index()].sleepers.insert(Sleeper { from, task, generation });
@@ -48,16 +58,31 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.queue.push(at, Happening::Timer { task, generation });
     }
 
+    /// A timer that has been set will not fire; which generation the next one has.
+    pub(super) fn cancel_timer(&mut self, task: TaskId) -> u32 {
+        let t = &mut self.tasks[task.index()];
+        t.timer_generation = t.timer_generation.wrapping_add(1);
+        t.timer_generation
+    }
+
+    /// The timeout of an `epoll_wait` that begins now.
+    ///
+    /// Mirrors: `select_estimate_accuracy()`; core.md §12.2.
+    pub(super) fn poll_timeout(&self, task: TaskId, after: Nanos) -> Timeout {
+        let nice = self.kernel.task(task).nice;
+        let part = Nanos(after.0 / if nice > 0 { 200 } else { 1000 });
+        let slack = self.tasks[task.index()].timer_slack.max(part).min(MAX_POLL_SLACK);
+        Timeout { from: self.now.saturating_add(after), slack }
+    }
+
     /// A timer interrupt of a CPU ends every sleep whose slack has begun.
     ///
     /// Mirrors: `__hrtimer_run_queues()`.
     pub(super) fn end_sleeps(&mut self, cpu: CpuId) {
         while let Some(s) = self.cpus[cpu.index()].sleepers.pop(self.now) {
-            let t = &mut self.tasks[s.task.index()];
-            if t.timer_generation == s.generation {
+            if self.tasks[s.task.index()].timer_generation == s.generation {
                 // A timer of its own, so that the wake-ups of one interrupt come one after the other.
-                t.timer_generation = t.timer_generation.wrapping_add(1);
-                let generation = t.timer_generation;
+                let generation = self.cancel_timer(s.task);
                 self.queue.push(self.now, Happening::Timer { task: s.task, generation });
             }
         }

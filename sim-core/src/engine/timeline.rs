@@ -57,6 +57,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             let at = self.now;
             SimError::Timeline { at, what }
         })?;
+        self.observer.configured(self.now, &self.kernel.config);
         self.settle(Nanos::ZERO);
         Ok(())
     }
@@ -109,7 +110,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Control::Hotplug => config.tunables.update_sysctl(config.tunables.online_cpus()),
             Control::Nice(t, nice) => k.set_user_nice(t, nice, now, o),
             Control::Policy(t, policy) => k.set_policy(t, policy, now, o),
-            Control::Affinity(t, mask) => k.set_cpus_allowed(t, &mask, now, o),
+            Control::Affinity(t, mask) => {
+                o.affinity(t, &mask);
+                k.set_cpus_allowed(t, &mask, now, o);
+            }
             Control::Attach(t, group) => k.attach_to_group(t, group, now, o),
             Control::TimerSlack(t, slack) => self.set_timer_slack(t, slack),
             Control::GroupShares(g, shares) => {

@@ -2,7 +2,8 @@
 
 use super::Simulation;
 use super::exec::{Op, Then};
-use crate::id::{BarrierId, CpuId, MutexId, PipeId, SemId, TaskId};
+use super::pipe::Side;
+use crate::id::{BarrierId, CpuId, EpollId, MutexId, PipeId, SemId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::task::TaskState;
 use crate::observe::Observer;
@@ -32,7 +33,7 @@ pub enum Doing {
     Running(CpuId),
     /// It waits in a run queue.
     Runnable(CpuId),
-    /// It sleeps until a time.
+    /// It sleeps until a time, or waits with a timeout.
     Asleep {
         /// Since when.
         since: Instant,
@@ -44,7 +45,7 @@ pub enum Doing {
         /// For what.
         what: WaitFor,
         /// The tasks known to be able to let it go on, by id: the holder of the mutex, the children, those whose
-        /// programs still write, read, post or arrive.
+        /// programs still write, read, post, arrive or make ready.
         feeders: Vec<TaskId>,
     },
 }
@@ -76,6 +77,10 @@ pub enum WaitFor {
     Child,
     /// The exits of all children.
     Children,
+    /// An event on an epoll instance.
+    Event(EpollId),
+    /// The exec or exit of the child it vforked.
+    Vfork(TaskId),
 }
 
 /// Tasks that can never go on.
@@ -97,7 +102,8 @@ impl WaitFor {
             WaitFor::Space(pipe) => Some(Feed::Read(pipe)),
             WaitFor::Semaphore(sem) => Some(Feed::Post(sem)),
             WaitFor::Barrier { barrier, .. } => Some(Feed::Arrive(barrier)),
-            WaitFor::Mutex { .. } | WaitFor::Child | WaitFor::Children => None,
+            WaitFor::Event(epoll) => Some(Feed::Ready(epoll)),
+            WaitFor::Mutex { .. } | WaitFor::Child | WaitFor::Children | WaitFor::Vfork(_) => None,
         }
     }
 }
@@ -128,6 +134,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             let Doing::Waiting { what, feeders, .. } = doing else { continue };
             if let WaitFor::Mutex { owner, .. } = what {
                 feeders.extend(owner.filter(|t| self.infos[t.index()].end.is_none()));
+            } else if let WaitFor::Vfork(child) = what {
+                feeders.push(*child);
             } else if !analysed {
                 untold.insert(*task);
             } else if let Some(feed) = what.feed() {
@@ -157,14 +165,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         let Some(since) = exec.blocked_since else { return Doing::NotStarted };
         let what = match &exec.then {
-            Then::Attempt(Op::PipeRead { pipe, .. }) => WaitFor::Data(*pipe),
-            Then::Attempt(Op::PipeWrite { pipe, .. }) => WaitFor::Space(*pipe),
+            Then::Attempt(Op::Pipe { pipe, side: Side::Read, .. }) => WaitFor::Data(*pipe),
+            Then::Attempt(Op::Pipe { pipe, side: Side::Write, .. }) => WaitFor::Space(*pipe),
             Then::Attempt(Op::SemWait(sem)) => WaitFor::Semaphore(*sem),
             Then::Attempt(Op::Lock(mutex)) => {
                 WaitFor::Mutex { mutex: *mutex, owner: self.objects.mutexes[mutex.index()].owner }
             }
             Then::Attempt(Op::WaitChild) => WaitFor::Child,
             Then::Attempt(Op::WaitChildren) => WaitFor::Children,
+            // With a timeout it goes on by itself.
+            Then::Attempt(Op::EpollWait { epoll, timeout: None }) => WaitFor::Event(*epoll),
+            Then::Attempt(Op::VforkWait(child)) => WaitFor::Vfork(*child),
             _ => match barriers.get(&task) {
                 Some(barrier) => {
                     let b = &self.objects.barriers[barrier.index()];

@@ -39,6 +39,9 @@ impl<H: Hooks> Kernel<H> {
         rq.nontask_pending -= nontask;
         rq.clock = now.0;
         rq.clock_task += delta - nontask;
+        if nontask > 0 {
+            self.update_irq_load_avg(cpu, nontask);
+        }
         self.update_rq_clock_pelt(cpu, delta - nontask);
     }
 

@@ -1,6 +1,7 @@
 //! The scheduler's tunables: defaults, scaling by CPU count, and what a write does.
 
 use super::rules::{NrLatency, Rules};
+use crate::observe::SliceFloor;
 use serde::Serialize;
 use std::str::FromStr;
 
@@ -191,9 +192,35 @@ impl Tunables {
         self.wakeup_granularity_ns = self.normalized.wakeup_granularity_ns * factor;
     }
 
+    /// The time in which each of `nr_running` entities should run once, ns.
+    ///
+    /// Mirrors: `__sched_period()`, v4.19–v6.5.
+    pub const fn period(&self, nr_running: u64) -> u64 {
+        if nr_running > self.nr_latency { nr_running * self.min_granularity_ns } else { self.latency_ns }
+    }
+
+    /// The least a slice is, ns.
+    pub const fn slice_floor(&self, floor: SliceFloor) -> u64 {
+        match floor {
+            SliceFloor::None => 0,
+            SliceFloor::MinGranularity => self.min_granularity_ns,
+            SliceFloor::IdleMinGranularity => self.idle_min_granularity_ns,
+        }
+    }
+
     /// CPUs that were online when the tunables were scaled last.
     pub fn online_cpus(&self) -> u32 {
         self.normalized.cpus
+    }
+
+    /// The smallest and the largest value the tunable's file accepts.
+    pub const fn range(rules: &Rules, t: Tunable) -> (u64, u64) {
+        match (rules.nr_latency, t) {
+            (NrLatency::Tracks, Tunable::Latency | Tunable::MinGranularity) => (100_000, 1_000_000_000),
+            (NrLatency::Tracks, Tunable::WakeupGranularity) => (0, 1_000_000_000),
+            (_, Tunable::ChildRunsFirst) => (0, 1),
+            _ => (0, u32::MAX as u64),
+        }
     }
 
     /// A write to the tunable's file.
@@ -206,12 +233,7 @@ impl Tunables {
     /// # Errors
     /// When the value lies outside what the file accepts.
     pub fn write(&mut self, rules: &Rules, t: Tunable, value: u64) -> Result<(), TunableRange> {
-        let (min, max) = match (rules.nr_latency, t) {
-            (NrLatency::Tracks, Tunable::Latency | Tunable::MinGranularity) => (100_000, 1_000_000_000),
-            (NrLatency::Tracks, Tunable::WakeupGranularity) => (0, 1_000_000_000),
-            (_, Tunable::ChildRunsFirst) => (0, 1),
-            _ => (0, u64::from(u32::MAX)),
-        };
+        let (min, max) = Tunables::range(rules, t);
         if !(min..=max).contains(&value) {
             return Err(TunableRange { name: t.name(), value, min, max });
         }

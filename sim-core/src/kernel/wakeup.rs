@@ -178,6 +178,7 @@ impl<H: Hooks> Kernel<H> {
                 cpu,
                 curr,
                 wakee,
+                entity: self.tasks[wakee.index()].se,
                 lead: 0,
                 granularity: 0,
                 weight: self.task_entity(wakee).load.weight,

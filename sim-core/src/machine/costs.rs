@@ -27,6 +27,14 @@ impl Preset {
             Preset::Guest => "guest",
         }
     }
+    /// What the machine is.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Preset::Zero => "nothing costs anything: the textbook scheduler",
+            Preset::BareMetal => "a current x86 server",
+            Preset::Guest => "a virtual machine on one: interrupts and idle exits cost VM exits",
+        }
+    }
     /// Looks a preset up by name.
     pub fn by_name(name: &str) -> Option<Preset> {
         Preset::ALL.into_iter().find(|p| p.name() == name)
@@ -144,6 +152,9 @@ cost_table! {
 }
 
 impl Costs {
+    /// No single cost may be larger: a path of kernel or hardware that takes a second is a slip of the pen.
+    pub const MAX: Nanos = Nanos::from_secs(1);
+
     /// Work of a pipe read or write of so many bytes, beside the wake-up.
     pub fn pipe_transfer(&self, bytes: u64) -> Nanos {
         let copy = u128::from(bytes) * u128::from(self.pipe_kib.0) / 1024;

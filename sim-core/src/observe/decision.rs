@@ -1,5 +1,6 @@
 //! Decisions of the kernel model as data: what was compared, what was chosen, by which rule.
 
+use super::TickPreempt;
 use super::balance::{Balance, BalanceAttempt};
 use super::placement::Select;
 use crate::id::{CpuId, EntityId, TaskId};
@@ -18,18 +19,23 @@ pub struct Place {
     /// Whether the task is new (`initial`).
     pub initial: bool,
     /// The queue's `min_vruntime`.
+    #[serde(rename = "min_vruntime_ns")]
     pub min_vruntime: u64,
     /// vruntime it came with.
+    #[serde(rename = "before_ns")]
     pub before: u64,
     /// The floor (or debit) it is compared with.
+    #[serde(rename = "base_ns")]
     pub base: u64,
     /// How far `base` lies below `min_vruntime` for a sleeper, or above it for a new task, virtual ns.
+    #[serde(rename = "offset_ns")]
     pub offset: u64,
     /// Whether the entity is `SCHED_IDLE` or a `cpu.idle` group.
     pub idle: bool,
     /// Whether it slept so long that its own vruntime does not count.
     pub slept_long: bool,
     /// vruntime it leaves with, unless a hook changes it.
+    #[serde(rename = "after_ns")]
     pub after: u64,
 }
 
@@ -68,64 +74,22 @@ pub struct WakeupPreempt {
     pub curr: Option<TaskId>,
     /// The woken task.
     pub wakee: TaskId,
+    /// The wakee's side at the level of its path where the two compete: the task's own entity or a group's.
+    pub entity: EntityId,
     /// How far the wakee's side lies behind, in virtual ns. Zero unless compared.
+    #[serde(rename = "lead_ns")]
     pub lead: i64,
     /// Wakeup granularity in the wakee's units, ns. Zero unless compared.
+    #[serde(rename = "granularity_ns")]
     pub granularity: u64,
     /// Weight of the wakee's side, as stored.
     pub weight: u64,
     /// How long current has run since it was set as current. Zero for the idle task.
+    #[serde(rename = "curr_ran_ns")]
     pub curr_ran: Nanos,
     /// The rule that decided.
     pub rule: PreemptRule,
     /// Whether current is to be rescheduled, unless a hook changes it.
-    pub preempt: bool,
-}
-
-/// Why a tick asks for a reschedule or does not (core.md §6.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TickRule {
-    /// Ran longer than its slice.
-    SliceUsed,
-    /// Ran less than the minimum granularity.
-    BelowMinGranularity,
-    /// Not ahead of the leftmost entity.
-    NotAhead,
-    /// Ahead of the leftmost by more than a slice.
-    AheadByMoreThanSlice,
-    /// Ahead, but by less than a slice.
-    WithinSlice,
-    /// The high-resolution tick: no comparison.
-    Hrtick,
-}
-
-/// Should the tick take the CPU from the running entity?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct TickPreempt {
-    /// The CPU.
-    pub cpu: CpuId,
-    /// The running entity at the level checked.
-    pub entity: EntityId,
-    /// The running task.
-    pub curr: TaskId,
-    /// How long the entity has run since it was set as current.
-    pub ran: Nanos,
-    /// Its slice.
-    pub slice: Nanos,
-    /// Entities that compete at its level, itself included.
-    pub nr_running: u32,
-    /// Its weight, as stored.
-    pub weight: u64,
-    /// Sum of the weights at its level, as stored.
-    pub load: u64,
-    /// The entity with the smallest vruntime among those that wait at its level.
-    pub left: Option<EntityId>,
-    /// How far it is ahead of the leftmost, in virtual ns. Zero when not compared.
-    pub lead: i64,
-    /// The rule that decided.
-    pub rule: TickRule,
-    /// Whether it is to be rescheduled, unless a hook changes it.
     pub preempt: bool,
 }
 
@@ -151,8 +115,10 @@ pub struct Buddy {
     /// The entity.
     pub entity: EntityId,
     /// How far the fairest choice lies behind it, virtual ns.
+    #[serde(rename = "behind_ns")]
     pub behind: i64,
     /// How far it may lie behind and still be preferred, virtual ns.
+    #[serde(rename = "granularity_ns")]
     pub granularity: u64,
 }
 
@@ -172,9 +138,12 @@ pub struct Pick {
     pub curr: Option<EntityId>,
     /// The fairest choice.
     pub left: EntityId,
+    /// Its weight, as stored.
+    pub left_weight: u64,
     /// The fairest choice among the others.
     pub second: Option<EntityId>,
     /// How far `second` lies after `left`, virtual ns. Zero when there is none.
+    #[serde(rename = "second_behind_ns")]
     pub second_behind: i64,
     /// The next buddy.
     pub next: Option<Buddy>,

@@ -6,13 +6,14 @@ mod digest;
 mod latencies;
 mod metrics;
 mod placement;
+mod schedstat;
+mod spread;
+mod tick;
 
 pub use balance::{
     Balance, BalanceAttempt, BalanceOutcome, BalancedBecause, GroupType, GroupView, IdleType, MigrationType,
 };
-pub use decision::{
-    Buddy, Decision, Pick, PickRule, Place, PreemptRule, TickPreempt, TickRule, WakeupPreempt,
-};
+pub use decision::{Buddy, Decision, Pick, PickRule, Place, PreemptRule, WakeupPreempt};
 pub use digest::Digest;
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
@@ -20,8 +21,13 @@ pub use placement::{
     Affine, AffineRule, AffineWeight, Flips, IDLEST_LEVELS, IdlestFigures, IdlestLevel, IdlestRule, Search,
     Select, SelectReason, SelectRule,
 };
+pub use schedstat::{BalanceCounters, CpuCounters, DomainCounters, Schedstat};
+pub use spread::{Attempts, ByReason, LEVELS, Near, Spread};
+pub use tick::{Share, Shares, SliceFloor, TickPreempt, TickRule};
 
+use crate::cpumask::CpuMask;
 use crate::id::{CpuId, TaskId};
+use crate::kernel::KernelConfig;
 use crate::time::{Instant, Nanos};
 use serde::Serialize;
 
@@ -270,6 +276,11 @@ pub trait Observer {
     /// changes.
     fn identity(&mut self, _task: TaskId, _name: &str, _path: &str, _nice: i8) {}
 
+    /// The CPUs a task may use: told when it may not use all of them, and when that changes.
+    fn affinity(&mut self, _task: TaskId, _allowed: &CpuMask) {}
+    /// How the kernel is configured: told at the start and after each change.
+    fn configured(&mut self, _at: Instant, _kernel: &KernelConfig) {}
+
     /// An event. Times never go back.
     fn event(&mut self, at: Instant, event: &Event);
 
@@ -288,6 +299,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.identity(task, name, path, nice);
         self.1.identity(task, name, path, nice);
     }
+    fn affinity(&mut self, task: TaskId, allowed: &CpuMask) {
+        self.0.affinity(task, allowed);
+        self.1.affinity(task, allowed);
+    }
+    fn configured(&mut self, at: Instant, kernel: &KernelConfig) {
+        self.0.configured(at, kernel);
+        self.1.configured(at, kernel);
+    }
     fn event(&mut self, at: Instant, event: &Event) {
         self.0.event(at, event);
         self.1.event(at, event);
@@ -302,6 +321,12 @@ impl<O: Observer> Observer for &mut O {
     const DECISIONS: bool = O::DECISIONS;
     fn identity(&mut self, task: TaskId, name: &str, path: &str, nice: i8) {
         (**self).identity(task, name, path, nice);
+    }
+    fn affinity(&mut self, task: TaskId, allowed: &CpuMask) {
+        (**self).affinity(task, allowed);
+    }
+    fn configured(&mut self, at: Instant, kernel: &KernelConfig) {
+        (**self).configured(at, kernel);
     }
     fn event(&mut self, at: Instant, event: &Event) {
         (**self).event(at, event);

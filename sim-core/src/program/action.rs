@@ -58,8 +58,13 @@ pub enum Action {
     Barrier(BarrierId),
     /// An event becomes ready on a descriptor that an epoll instance watches, as by a write to an eventfd: one waiter wakes.
     EpollPost(EpollId),
-    /// `epoll_wait(2)` for one event, without a timeout; blocks while none is ready.
-    EpollWait(EpollId),
+    /// `epoll_wait(2)` for one event; blocks while none is ready.
+    EpollWait {
+        /// The epoll instance.
+        epoll: EpollId,
+        /// How long it waits at most; `None` is without end, zero returns at once.
+        timeout: Option<Nanos>,
+    },
     /// Create a child; the parent goes on.
     Fork(Box<ChildSpec>),
     /// `vfork(2)`, `posix_spawn(3)`: create a child and sleep until it execs or exits.

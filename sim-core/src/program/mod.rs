@@ -6,7 +6,7 @@ mod objects;
 pub use action::{Action, ChildSpec, TaskSpec, Work};
 pub use objects::{Barrier, Epoll, Mutex, Objects, Pipe, Semaphore, Waiters};
 
-use crate::id::{BarrierId, PipeId, SemId, TaskId};
+use crate::id::{BarrierId, EpollId, PipeId, SemId, TaskId};
 use crate::time::{Instant, Nanos};
 
 /// What a program may look at when it decides what to do next. Nothing here tells it where or how it was scheduled
@@ -45,6 +45,8 @@ pub enum Feed {
     Post(SemId),
     /// An arrival at a barrier.
     Arrive(BarrierId),
+    /// An event on an epoll instance.
+    Ready(EpollId),
 }
 
 impl<F: FnMut(&ProgramContext) -> Action + Send> Program for F {

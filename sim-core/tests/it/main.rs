@@ -4,7 +4,7 @@
 //!
 //! The worked examples of core.md §15 are all here, except:
 //!
-//! - §15.8, the split of a group's shares over CPUs: needs load tracking; a group has all its shares on each CPU (D-002).
+//! - §15.8, the split of a group's shares over CPUs: beside the rule, in `kernel/pelt/tests/groups.rs`.
 //! - §15.9, bandwidth control: not modelled yet.
 //! - §15.11, real-time hogs and throttling: the class has no rules yet (D-003).
 //! - §15.12, EEVDF: kernels from 6.6 on are not modelled.

@@ -143,14 +143,66 @@ fn a_futex_wakes_its_oldest_waiters() {
 fn an_event_wakes_one_waiter_of_an_epoll_instance() {
     let mut objects = Objects::default();
     let epoll = objects.add_epoll("e");
-    let waiter = || script(vec![Action::EpollWait(epoll)]);
+    let waiter = || script(vec![Action::EpollWait { epoll, timeout: None }]);
     let poster = script(vec![run(MS), Action::EpollPost(epoll), run(50 * MS), Action::EpollPost(epoll)]);
     let log = simulate("6.1", 0, objects.clone(), vec![waiter(), waiter(), waiter(), poster]);
     let woken: Vec<_> = wakings(&log).into_iter().filter(|w| w.2.is_some()).map(|w| w.1).collect();
     assert_eq!(woken, [2, 1], "last come, first woken");
-    let late = script(vec![Action::Sleep(Nanos(10 * MS)), Action::EpollWait(epoll), Action::Count(1)]);
+    let wait = Action::EpollWait { epoll, timeout: None };
+    let late = script(vec![Action::Sleep(Nanos(10 * MS)), wait, Action::Count(1)]);
     let log = simulate("6.1", 0, objects, vec![script(vec![Action::EpollPost(epoll)]), late]);
     assert!(log.events.iter().any(|(_, e)| matches!(e, Event::Count { .. })));
+}
+
+/// When tasks wake from waits for an event that end after `timeout` at most: posted at the given times, seen at nice `nice`.
+fn epoll_wakings(timeout: u64, nice: i8, slack: u64, posts: &[u64]) -> Vec<(u64, Option<u32>)> {
+    let mut objects = Objects::default();
+    let epoll = objects.add_epoll("e");
+    let wait = || Action::EpollWait { epoll, timeout: Some(Nanos(timeout)) };
+    let waiter = script(vec![Action::SetNice(nice), wait(), Action::Count(1), wait(), Action::Count(1)]);
+    let post = |at: &u64| [Action::SleepUntil(Instant(*at)), Action::EpollPost(epoll)];
+    let poster = posts.iter().flat_map(post).collect();
+    let log = simulate("6.1", slack, objects, vec![waiter, script(poster)]);
+    assert_eq!(log.events.iter().filter(|(_, e)| matches!(e, Event::Count { .. })).count(), 2);
+    wakings(&log).into_iter().filter(|w| w.1 == 0 && w.0 > 0).map(|w| (w.0, w.2)).collect()
+}
+
+/// core.md §12.2: timeouts of epoll_wait have a slack of a thousandth, a two-hundredth for nice tasks, at least the task's
+/// own and at most 100 ms.
+#[test]
+fn the_slack_of_an_epoll_timeout_grows_with_it() {
+    let us = |at: u64| (at * US, None);
+    assert_eq!(epoll_wakings(10 * MS, 0, 50 * US, &[]), [us(10_050), us(20_100)]);
+    assert_eq!(epoll_wakings(200 * MS, 0, 50 * US, &[]), [us(200_200), us(400_400)]);
+    assert_eq!(epoll_wakings(200 * MS, 1, 50 * US, &[]), [us(201_000), us(402_000)]);
+    assert_eq!(epoll_wakings(200 * MS, -1, 50 * US, &[]), [us(200_200), us(400_400)]);
+    assert_eq!(epoll_wakings(100 * MS, 0, 300 * MS, &[]), [us(200_000), us(400_000)], "at most 100 ms");
+}
+
+#[test]
+fn an_event_ends_an_epoll_wait_before_its_timeout() {
+    // Woken by the event at 4 ms, then by its own timer 10 ms (and a thousandth) after that: the first timer is gone.
+    assert_eq!(epoll_wakings(10 * MS, 0, 0, &[4 * MS]), [(4 * MS, Some(1)), (14_010 * US, None)]);
+    // An event after the timeout is there for the next wait.
+    assert_eq!(epoll_wakings(10 * MS, 0, 0, &[25 * MS]), [(10_010 * US, None), (20_020 * US, None)]);
+    assert_eq!(epoll_wakings(10 * MS, 0, 0, &[15 * MS]), [(10_010 * US, None), (15 * MS, Some(1))]);
+    // A timeout of zero does not wait.
+    assert_eq!(epoll_wakings(0, 0, 50 * US, &[]), []);
+}
+
+/// A task whose timeout has come is no waiter any more: the event is for the other.
+#[test]
+fn a_wait_that_timed_out_takes_no_event() {
+    let mut objects = Objects::default();
+    let epoll = objects.add_epoll("e");
+    let patient = script(vec![Action::EpollWait { epoll, timeout: None }]);
+    let hasty = script(vec![run(1), Action::EpollWait { epoll, timeout: Some(Nanos(MS)) }]);
+    // Posts in the moment in which the timer has woken the hasty one, which came last and has not run yet.
+    let poster =
+        script(vec![Action::SetNice(-20), Action::SleepUntil(Instant(MS + 1)), Action::EpollPost(epoll)]);
+    let log = simulate("6.1", 0, objects, vec![patient, hasty, poster]);
+    let woken: Vec<_> = wakings(&log).into_iter().filter(|w| w.0 > MS / 2).map(|w| (w.1, w.2)).collect();
+    assert_eq!(woken.last(), Some(&(0, Some(2))), "{woken:?}");
 }
 
 /// core.md §12.1: the parent sleeps until the child execs, or exits.

@@ -34,7 +34,7 @@ impl Scenario {
                 let id = TaskId::new(builder.tasks.len());
                 let session = task.session.and_then(|s| sessions.get(&s.to_string()));
                 builder.sessions.extend(session.map(|group| (id, *group)));
-                builder.timer_slack.extend(task.timer_slack.map(|slack| (id, slack)));
+                builder.timer_slack.extend(task.timer_slack.map(|slack| (id, slack.0)));
                 let path = format!("{}#{i}", task.name);
                 builder.add_task(TaskSpec {
                     name: task.name.clone(),
@@ -109,7 +109,7 @@ impl Scenario {
                 all.extend(task.cpus.as_ref().map(|cpus| Control::Affinity(id, cpus.0.clone())));
                 let group = |path: &str| groups.get(path).copied().unwrap_or(GroupId::ROOT);
                 all.extend(task.group.as_ref().map(|path| Control::Attach(id, group(&path.0))));
-                all.extend(task.timer_slack.map(|slack| Control::TimerSlack(id, slack)));
+                all.extend(task.timer_slack.map(|slack| Control::TimerSlack(id, slack.0)));
             }
         }
         all

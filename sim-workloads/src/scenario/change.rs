@@ -3,7 +3,7 @@
 use super::group::{CpuController, GroupPath, GroupSpec};
 use super::kernel::KernelSpec;
 use crate::schema::{Names, PlainName};
-use crate::units::{CpuList, Duration, Whole, duration, optional_duration};
+use crate::units::{CpuList, Duration, Whole, duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::Nanos;
@@ -60,14 +60,8 @@ pub struct TaskChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupPath>,
     /// How late their sleeps may end.
-    #[serde(
-        default,
-        with = "optional_duration",
-        rename(serialize = "timer_slack_ns"),
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[schemars(with = "Option<Duration>")]
-    pub timer_slack: Option<Nanos>,
+    #[serde(rename(serialize = "timer_slack_ns"), skip_serializing_if = "Option::is_none")]
+    pub timer_slack: Option<Duration>,
 }
 
 impl ChangeSpec {

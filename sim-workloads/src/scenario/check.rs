@@ -58,7 +58,7 @@ fn check_names(scenario: &Scenario) -> Result<()> {
 
 fn check_run(scenario: &Scenario) -> Result<()> {
     let run = &scenario.run;
-    match (run.duration, run.warmup) {
+    match (run.duration.map(|d| d.0), run.warmup.map(|d| d.0)) {
         (Some(duration), _) if duration.is_zero() => {
             return inconsistent(path(&["run", "duration"]), "duration is 0 ns: nothing would run");
         }
@@ -173,7 +173,7 @@ impl Step {
             Step::Unlock(name) => Some((Kind::Mutex, name, Side::Take)),
             Step::Barrier(name) => Some((Kind::Barrier, name, Side::Give)),
             Step::EpollPost(name) => Some((Kind::Epoll, name, Side::Give)),
-            Step::EpollWait(name) => Some((Kind::Epoll, name, Side::Take)),
+            Step::EpollWait { epoll: name, .. } => Some((Kind::Epoll, name, Side::Take)),
             Step::TakeToken(name) => Some((Kind::JobServer, name, Side::Take)),
             Step::PutToken(name) => Some((Kind::JobServer, name, Side::Give)),
             _ => None,

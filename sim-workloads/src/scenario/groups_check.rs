@@ -81,6 +81,12 @@ impl Scenario {
         paths.flat_map(|path| path.ancestry().map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
+    /// What the groups of a run are called, the root group first: by [`sim_core::GroupId`].
+    pub fn group_names(&self) -> Vec<String> {
+        let sessions = self.session_numbers().into_keys().map(|n| format!("/autogroup-{n}"));
+        std::iter::once("/".to_owned()).chain(self.all_groups()).chain(sessions).collect()
+    }
+
     /// The sessions tasks are in, with the nice levels of their autogroups.
     pub(super) fn session_numbers(&self) -> BTreeMap<String, i8> {
         let number = |n: u32| {

@@ -2,7 +2,7 @@
 
 use super::schema::add_costs;
 use crate::schema::Names;
-use crate::units::{Duration, Whole, duration, optional_duration, optional_whole, whole};
+use crate::units::{Duration, Whole, duration, optional_whole, whole};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -71,23 +71,11 @@ pub struct InterferenceSpec {
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct RunSpec {
     /// Simulated time after which the run stops. Without it, the run ends when every task has ended.
-    #[serde(
-        default,
-        with = "optional_duration",
-        rename(serialize = "duration_ns"),
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[schemars(with = "Option<Duration>")]
-    pub duration: Option<Nanos>,
+    #[serde(rename(serialize = "duration_ns"), skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
     /// Simulated time at the start that the statistics leave out.
-    #[serde(
-        default,
-        with = "optional_duration",
-        rename(serialize = "warmup_ns"),
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[schemars(with = "Option<Duration>")]
-    pub warmup: Option<Nanos>,
+    #[serde(rename(serialize = "warmup_ns"), skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Duration>,
 }
 
 /// Costs of the machine: a named preset, and durations that replace single costs of it.

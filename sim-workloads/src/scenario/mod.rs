@@ -16,6 +16,7 @@ mod schema;
 mod step;
 mod step_reader;
 mod task;
+mod toml_file;
 
 pub use change::{ChangeSpec, TaskChange};
 pub(crate) use check::expand;
@@ -25,16 +26,17 @@ pub use kernel::{HZ, KernelSpec};
 pub use machine::{CostsSpec, InterferenceSpec, MachineSpec, RunSpec};
 pub(crate) use objects::Kind;
 pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};
-pub use schema::json_schema;
+pub use schema::{json_schema, schema_of};
 pub use step::{PipeTransfer, Step};
 pub use task::TaskDef;
+pub use toml_file::{TomlFile, has_top_key};
 
 use crate::kernel_compile::KernelCompile;
 use crate::schema::PlainName;
 use crate::units::Whole;
 use de::NodeReader;
 use error::{Problem, Source};
-use node::{Node, Origin, Segment};
+use node::{Node, Origin};
 use schema::SessionNumber;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -201,17 +203,12 @@ impl Document {
     /// A mistake in the value at `path` (such as `["kernel", "profile"]`), or, where that was not written down, in the
     /// table it would be in.
     pub fn error_at(&self, path: &[&str], message: impl Into<String>) -> ScenarioError {
-        let segments: Vec<Segment> = path.iter().map(|key| Segment::from(*key)).collect();
-        let problem = Problem::new(ErrorKind::BadValue, message);
-        problem.at(node::find(&self.root, &segments)).locate(&self.source)
+        toml_file::error_at(&self.root, &self.source, path, message.into())
     }
 }
 
 fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
-    if source.text.len() > MAX_BYTES {
-        let message = format!("the file has {} bytes: at most {MAX_BYTES} are allowed", source.text.len());
-        return Err(Problem::new(ErrorKind::Limit, message));
-    }
+    toml_file::check_size(&source.text)?;
     let settings: usize = source.overrides.iter().map(|(k, v)| k.len() + v.len()).sum();
     if settings > MAX_BYTES || source.overrides.len() > overrides::MAX_OVERRIDES {
         let message = format!(

@@ -20,9 +20,14 @@ use std::borrow::Cow;
 /// The JSON Schema (draft 7) of scenarios, for editors. Whatever [`super::Scenario::parse`] accepts is valid by it; the
 /// reverse does not hold, because names that lead nowhere and contradictions are beyond a schema.
 pub fn json_schema() -> Value {
+    schema_of::<ScenarioFile>("cfsim scenario")
+}
+
+/// The JSON Schema (draft 7) of TOML files that are read into a `T`.
+pub fn schema_of<T: JsonSchema>(title: &str) -> Value {
     let settings = SchemaSettings::draft07().for_deserialize().with_transform(RecursiveTransform(fit_toml));
-    let mut schema = settings.into_generator().into_root_schema_for::<ScenarioFile>();
-    schema.insert("title".to_owned(), "cfsim scenario".into());
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.insert("title".to_owned(), title.into());
     schema.to_value()
 }
 
@@ -163,6 +168,10 @@ fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value
         "post" => {
             let n = generator.subschema_for::<Whole<u32, 1, 1_000_000>>().to_value();
             table(&[(action, value)], &[("n", n)])
+        }
+        "epoll_wait" => {
+            let timeout = generator.subschema_for::<Duration>().to_value();
+            table(&[(action, value)], &[("timeout", timeout)])
         }
         "fork" | "vfork" => table(&[(action, value), ("program", body())], &[]),
         "repeat" | "until" | "for" => table(&[(action, value), ("do", body())], &[]),

@@ -48,8 +48,14 @@ pub enum Step {
     PutToken(String),
     /// `{ epoll_post = "e" }`: an event becomes ready on the epoll instance.
     EpollPost(String),
-    /// `{ epoll_wait = "e" }`: wait for an event.
-    EpollWait(String),
+    /// `{ epoll_wait = "e", timeout = "5ms" }`: wait for an event, with a timeout no longer than that.
+    EpollWait {
+        /// The epoll instance.
+        epoll: String,
+        /// How long at most; without it, for ever.
+        #[serde(rename = "timeout_ns", skip_serializing_if = "Option::is_none")]
+        timeout: Option<Nanos>,
+    },
     /// `{ fork = "name", program = [...] }`: start a child and go on. `{ vfork = "name", program = [...] }`: start a child
     /// and sleep until it execs or exits.
     Fork {

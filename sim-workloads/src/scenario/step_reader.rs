@@ -4,6 +4,7 @@ use super::step::{PipeTransfer, Step};
 use crate::units::{Bytes, Duration, Name, Whole};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use sim_core::Nanos;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -44,7 +45,7 @@ pub(super) const ACTIONS: &[&str] = &[
 ];
 
 /// Keys that belong to certain actions.
-const DETAILS: &[&str] = &["bytes", "n", "program", "do"];
+const DETAILS: &[&str] = &["bytes", "n", "timeout", "program", "do"];
 
 static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| [ACTIONS, DETAILS].concat());
 
@@ -101,6 +102,7 @@ struct Parts {
     action: Option<(&'static str, Step)>,
     bytes: Option<Bytes>,
     n: Option<u32>,
+    timeout: Option<Nanos>,
     program: Option<Vec<Step>>,
     body: Option<Vec<Step>>,
 }
@@ -123,7 +125,7 @@ impl Parts {
             "take_token" => Step::TakeToken(name(map)?),
             "put_token" => Step::PutToken(name(map)?),
             "epoll_post" => Step::EpollPost(name(map)?),
-            "epoll_wait" => Step::EpollWait(name(map)?),
+            "epoll_wait" => Step::EpollWait { epoll: name(map)?, timeout: None },
             "fork" | "vfork" => Step::Fork { name: name(map)?, vfork: key == "vfork", program: Vec::new() },
             "exec" => Step::Exec(name(map)?),
             "nice" => Step::Nice(map.next_value::<Whole<i8, -20, 19>>()?.0),
@@ -155,6 +157,7 @@ impl Parts {
         match key {
             "bytes" => self.bytes = Some(map.next_value()?),
             "n" => self.n = Some(map.next_value::<Whole<u32, 1, 1_000_000>>()?.0),
+            "timeout" => self.timeout = Some(map.next_value::<Duration>()?.0),
             "program" => self.program = Some(map.next_value::<Body>()?.0),
             _ => self.body = Some(map.next_value::<Body>()?.0),
         }
@@ -171,6 +174,7 @@ impl Parts {
             Step::Write(transfer) | Step::Read(transfer) => {
                 transfer.bytes = self.bytes.take().ok_or_else(|| missing("bytes"))?;
             }
+            Step::EpollWait { timeout, .. } => *timeout = self.timeout.take(),
             Step::Post { n, .. } => *n = self.n.take().unwrap_or(*n),
             Step::Fork { program, .. } => *program = self.program.take().ok_or_else(|| missing("program"))?,
             Step::Repeat { body, .. } | Step::Until { body, .. } | Step::For { body, .. } => {
@@ -187,6 +191,7 @@ impl Parts {
         let unused = [
             ("bytes", "read and write", self.bytes.is_some()),
             ("n", "post", self.n.is_some()),
+            ("timeout", "epoll_wait", self.timeout.is_some()),
             ("program", "fork and vfork", self.program.is_some()),
             ("do", "repeat, until and for", self.body.is_some()),
         ];

@@ -4,9 +4,7 @@ use super::group::{GroupPath, MAX_SESSION};
 use super::step::Step;
 use super::step_reader::program;
 use crate::schema::Names;
-use crate::units::{
-    CpuList, Duration, Whole, check_name, duration, optional_duration, optional_whole, whole,
-};
+use crate::units::{CpuList, Duration, Whole, check_name, duration, optional_whole, whole};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -55,14 +53,8 @@ pub struct TaskDef {
     #[schemars(with = "Option<Whole<u32, 1, MAX_SESSION>>")]
     pub session: Option<u32>,
     /// How late sleeps may end; without it, the cost `timer_slack`.
-    #[serde(
-        default,
-        with = "optional_duration",
-        rename(serialize = "timer_slack_ns"),
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[schemars(with = "Option<Duration>")]
-    pub timer_slack: Option<Nanos>,
+    #[serde(rename(serialize = "timer_slack_ns"), skip_serializing_if = "Option::is_none")]
+    pub timer_slack: Option<Duration>,
     /// What the tasks do. A task ends after the last step.
     #[serde(deserialize_with = "program")]
     #[schemars(length(min = 1))]

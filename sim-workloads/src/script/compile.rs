@@ -96,7 +96,7 @@ impl<'a> Linker<'a> {
             Step::Lock(_) => Op::Lock(MutexId::new(id)),
             Step::Unlock(_) => Op::Unlock(MutexId::new(id)),
             Step::EpollPost(_) => Op::EpollPost(EpollId::new(id)),
-            Step::EpollWait(_) => Op::EpollWait(EpollId::new(id)),
+            Step::EpollWait { timeout, .. } => Op::EpollWait(EpollId::new(id), *timeout),
             _ => Op::Barrier(BarrierId::new(id)),
         })
     }
@@ -140,6 +140,7 @@ impl Op {
             Op::Read(pipe, _) => Some(Feed::Read(*pipe)),
             Op::Post(sem, _) => Some(Feed::Post(*sem)),
             Op::Barrier(barrier) => Some(Feed::Arrive(*barrier)),
+            Op::EpollPost(epoll) => Some(Feed::Ready(*epoll)),
             _ => None,
         }
     }

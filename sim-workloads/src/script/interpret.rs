@@ -147,7 +147,7 @@ impl State {
             Op::Unlock(mutex) => Action::Unlock(*mutex),
             Op::Barrier(barrier) => Action::Barrier(*barrier),
             Op::EpollPost(epoll) => Action::EpollPost(*epoll),
-            Op::EpollWait(epoll) => Action::EpollWait(*epoll),
+            Op::EpollWait(epoll, timeout) => Action::EpollWait { epoll: *epoll, timeout: *timeout },
             Op::Fork { name, vfork, counter, code } => {
                 let child = Box::new(self.fork(name, *counter, code));
                 if *vfork { Action::Vfork(child) } else { Action::Fork(child) }

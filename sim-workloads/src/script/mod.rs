@@ -35,7 +35,7 @@ enum Op {
     Unlock(MutexId),
     Barrier(BarrierId),
     EpollPost(EpollId),
-    EpollWait(EpollId),
+    EpollWait(EpollId, Option<Nanos>),
     Fork {
         name: String,
         vfork: bool,

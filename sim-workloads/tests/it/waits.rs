@@ -169,6 +169,54 @@ program = [
     assert_eq!(deadlock.cycle, [TaskId(0), TaskId(1)]);
 }
 
+/// A parent sleeps in vfork for the exec or exit of a child, which waits for what the parent would do.
+#[test]
+fn a_vforked_child_that_waits_for_its_parent() {
+    let (deadlock, waits) = stalls(
+        r#"
+[task.parent]
+program = [
+    { vfork = "child", program = [{ run = "3ms" }, { read = "p", bytes = 1 }, { exec = "sh" }] },
+    { write = "p", bytes = 1 },
+]
+"#,
+    );
+    assert_eq!((deadlock.at, deadlock.cycle), (Instant(3_000_000), vec![TaskId(0), TaskId(1)]));
+    assert!(matches!(waits[..], [WaitFor::Vfork(TaskId(1)), WaitFor::Data(_)]), "{waits:?}");
+}
+
+#[test]
+fn a_vforked_child_that_execs_lets_its_parent_go() {
+    let (simulation, end) = run(r#"
+[task.parent]
+program = [{ vfork = "child", program = [{ exec = "sh" }, { read = "p", bytes = 1 }] }, { write = "p", bytes = 1 }]
+"#);
+    assert_eq!((end, simulation.deadlock()), (End::AllExited, None));
+}
+
+/// Whoever could make an event ready waits for an event himself, on another instance; a hog goes on beside them.
+#[test]
+fn epoll_waits_that_only_each_other_could_end() {
+    let text = r#"
+run.duration = "100ms"
+[task.a]
+program = [{ epoll_wait = "x" }, { epoll_post = "y" }]
+[task.b]
+program = [{ run = "2ms" }, { epoll_wait = "y" }, { epoll_post = "x" }]
+[task.hog]
+program = [{ forever = [{ run = "1ms" }] }]
+"#;
+    let (simulation, end) = run(text);
+    let deadlock = simulation.deadlock().expect("a deadlock");
+    assert_eq!((end, deadlock.cycle), (End::Duration, vec![TaskId(0), TaskId(1)]));
+    assert!(matches!(deadlock.tasks[0].doing, Doing::Waiting { what: WaitFor::Event(_), .. }));
+    // With a timeout the first goes on, makes the event ready and both end.
+    let timed = text.replace(r#"{ epoll_wait = "x" }"#, r#"{ epoll_wait = "x", timeout = "10ms" }"#);
+    let (simulation, _) = run(&timed);
+    assert_eq!(simulation.deadlock(), None);
+    assert_eq!(simulation.unfinished().len(), 1, "the hog");
+}
+
 #[test]
 fn who_waits_for_somebody_who_goes_on_is_not_stuck() {
     let (simulation, end) = run(r#"

@@ -3,10 +3,11 @@
 //! Every decision of the kernel model has a number, its order of occurrence in the run. A run repeats exactly, so a number
 //! names the same decision every time.
 
+#[cfg(test)]
+mod edges;
 mod effect;
 mod instead;
 mod limits;
-mod placement;
 mod report;
 mod sentence;
 mod state;
@@ -100,7 +101,8 @@ fn at_time(loaded: &Loaded, at: Nanos) -> Result<ExplainReport, Failure> {
     let watch = Watch::new(Wanted::Last);
     let mut simulation = simulate::prepare(loaded, loaded.resolved.seed, Some(at), watch, NoHooks);
     let outcome = run(loaded, &mut simulation)?;
-    let kernel = &loaded.resolved.config.kernel;
+    let names = loaded.document.scenario.group_names();
+    simulation.observer.book.groups = simulation.observer.book.group_paths(simulation.kernel(), &names);
     let mut report = ExplainReport::new(loaded, &simulation.observer);
     if outcome.at.0 < at.0 {
         report.note(format!("the run ends at {}, before the time asked for", outcome.at));
@@ -108,7 +110,7 @@ fn at_time(loaded: &Loaded, at: Nanos) -> Result<ExplainReport, Failure> {
     let watch = &simulation.observer;
     let told = |task: sim_core::TaskId| {
         let record = watch.last[task.index()]?;
-        Some((record.number, report::said(&watch.book, kernel, &record)))
+        Some((record.number, report::said(watch, &record)))
     };
     report.part = Part::State(state::state(simulation.kernel(), watch, outcome.at, told));
     Ok(report)
@@ -127,6 +129,8 @@ fn story(
     let wanted = Wanted::Task { name: name.to_owned(), from: Instant(start.0), to: Instant(end.0) };
     let mut simulation = simulate::prepare(loaded, loaded.resolved.seed, to, Watch::new(wanted), NoHooks);
     run(loaded, &mut simulation)?;
+    let names = loaded.document.scenario.group_names();
+    simulation.observer.book.groups = simulation.observer.book.group_paths(simulation.kernel(), &names);
     let watch = &simulation.observer;
     if watch.nobody() {
         let some = watch.book.tasks.iter().take(10).map(|t| t.path.as_str()).collect::<Vec<_>>().join(", ");
@@ -137,7 +141,7 @@ fn story(
         let dropped = watch.dropped;
         report.note(format!("{dropped} more entries are left out: narrow the span with --from and --to"));
     }
-    report.part = Part::Story(report::entries(watch, &loaded.resolved.config.kernel));
+    report.part = Part::Story(report::entries(watch));
     Ok(report)
 }
 
@@ -152,12 +156,14 @@ fn one_decision(loaded: &Loaded, number: u64, wish: Option<&Wish>) -> Result<Exp
     let seed = loaded.resolved.seed;
     let mut as_is = simulate::prepare(loaded, seed, None, observers(number), NoHooks);
     let outcome = run(loaded, &mut as_is)?;
+    let names = loaded.document.scenario.group_names();
+    as_is.observer.0.book.groups = as_is.observer.0.book.group_paths(as_is.kernel(), &names);
     let (watch, (metrics, tape)) = &as_is.observer;
     let Some(Entry::Decision(record)) = watch.kept.first() else {
         return Err(Failure::Usage(format!("there is no decision {number}: the run has {}", watch.count)));
     };
     let mut report = ExplainReport::new(loaded, watch);
-    report.part = Part::Decision(report::entries(watch, &loaded.resolved.config.kernel));
+    report.part = Part::Decision(report::entries(watch));
     let Some(wish) = wish else { return Ok(report) };
     let may_pick = |d: &Pick, entity| may_pick(watch, as_is.kernel(), d, entity);
     let may_use = |d: &Select, cpu: CpuId| as_is.kernel().task(d.task).cpus_allowed.contains(cpu);

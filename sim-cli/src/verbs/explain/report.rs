@@ -1,6 +1,7 @@
 //! The answer as text and as JSON.
 
 use super::effect::Effect;
+use super::sentence::Sentence;
 use super::state::State;
 use super::watch::{Entry, Record, Watch};
 use super::words::{Book, Words};
@@ -8,7 +9,6 @@ use crate::header::Header;
 use crate::load::Loaded;
 use crate::output::Report;
 use serde::Serialize;
-use sim_core::kernel::KernelConfig;
 use sim_core::observe::{Decision, SwitchKind};
 use sim_core::{Instant, TaskId};
 
@@ -19,6 +19,9 @@ pub(super) struct ExplainReport {
     header: Header,
     /// Who the numbers of tasks and entities in the records are.
     tasks: Vec<TaskRow>,
+    /// The same for entities of groups.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<GroupRow>,
     /// Decisions of the run.
     decisions: u64,
     #[serde(flatten)]
@@ -35,6 +38,12 @@ struct TaskRow {
     name: String,
     path: String,
     nice: i8,
+}
+
+#[derive(Debug, Serialize)]
+struct GroupRow {
+    entity: u32,
+    group: String,
 }
 
 /// What was asked for.
@@ -72,6 +81,12 @@ impl ExplainReport {
         ExplainReport {
             // Everything counts here, the warm-up too.
             header: Header { warmup_ns: 0, ..Header::new("explain", loaded, 1) },
+            groups: watch
+                .book
+                .groups
+                .iter()
+                .map(|(entity, group)| GroupRow { entity: entity.0, group: group.clone() })
+                .collect(),
             tasks: watch.book.tasks.iter().enumerate().map(row).collect(),
             decisions: watch.count,
             part: Part::Nothing,
@@ -85,20 +100,26 @@ impl ExplainReport {
 }
 
 /// A decision in one sentence or two.
-pub(super) fn said(book: &Book, kernel: &KernelConfig, record: &Record) -> String {
-    let sentence = Words { book, kernel }.sentence(&record.decision);
+pub(super) fn said(watch: &Watch, record: &Record) -> String {
+    let sentence = sentence(watch, record);
     match sentence.otherwise {
         Some(otherwise) => format!("{}; {otherwise}", sentence.why),
         None => sentence.why,
     }
 }
 
+fn sentence(watch: &Watch, record: &Record) -> Sentence {
+    let Some(kernel) = watch.configs.get(record.config) else {
+        unreachable!("the configuration is told before any decision")
+    };
+    Words { book: &watch.book, kernel }.sentence(&record.decision)
+}
+
 /// All that was kept, in words.
-pub(super) fn entries(watch: &Watch, kernel: &KernelConfig) -> Vec<Told> {
-    let words = Words { book: &watch.book, kernel };
+pub(super) fn entries(watch: &Watch) -> Vec<Told> {
     let told = |entry: &Entry| match entry {
         Entry::Decision(record) => {
-            let sentence = words.sentence(&record.decision);
+            let sentence = sentence(watch, record);
             Told {
                 number: Some(record.number),
                 at_ns: record.at.0,
@@ -134,7 +155,7 @@ impl Report for ExplainReport {
         let mut out = format!(
             "{}: kernel {}, seed {}\n{}\n",
             self.header.scenario,
-            self.header.model,
+            self.header.kernel,
             self.header.seed,
             self.header.notes_text()
         );

@@ -11,12 +11,14 @@ use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText};
 use crate::output::Report;
 use crate::simulate;
+use sim_core::kernel::domains::Level;
 use sim_core::kernel::hooks::NoHooks;
 use sim_core::kernel::weight::LoadWeight;
 use sim_core::kernel::{KernelConfig, Policy, Profile};
 use sim_core::observe::{
-    Balance, Buddy, Decision, MigrateReason, Pick, PickRule, Place, PreemptRule, Select, SelectRule,
-    TickPreempt, TickRule, WakeupPreempt,
+    Balance, BalanceAttempt, BalanceOutcome, BalancedBecause, Buddy, Decision, GroupType, GroupView,
+    IDLEST_LEVELS, IdleType, MigrateReason, MigrationType, Pick, PickRule, Place, PreemptRule, Select,
+    SelectReason, SelectRule, Shares, SliceFloor, TickPreempt, TickRule, WakeupPreempt,
 };
 use sim_core::{CpuId, EntityId, Instant, Nanos, TaskId};
 
@@ -31,6 +33,7 @@ fn say_on(profile: &str, nice: i8, decision: Decision) -> Sentence {
     book.place(EntityId(0), Some(TaskId(0)));
     book.place(EntityId(1), Some(TaskId(1)));
     book.place(EntityId(2), None);
+    book.groups.insert(EntityId(2), "/a".to_owned());
     let kernel = KernelConfig::new(Profile::by_name(profile).unwrap(), 8);
     Words { book: &book, kernel: &kernel }.sentence(&decision)
 }
@@ -49,6 +52,7 @@ fn wakeup(rule: PreemptRule, lead: i64, granularity: u64, preempt: bool) -> Wake
         cpu: CpuId(0),
         curr: Some(TaskId(0)),
         wakee: TaskId(1),
+        entity: EntityId(1),
         lead,
         granularity,
         weight: weight(0),
@@ -113,6 +117,18 @@ fn every_other_rule_of_a_wakeup_has_its_sentence() {
         assert!(why.contains(because), "{why}");
         assert_eq!(why.contains("does not preempt"), !preempt, "{why}");
     }
+    let policy = say(Decision::WakeupPreempt(wakeup(PreemptRule::WakeePolicy, 0, 0, false))).1;
+    assert_eq!(policy, "were it SCHED_OTHER, the vruntimes would be compared");
+    // A group competes by its own weight, whatever its task's nice value.
+    let group = WakeupPreempt {
+        entity: EntityId(2),
+        weight: weight(0) / 2,
+        ..wakeup(PreemptRule::Granularity, 9 * MS as i64, 8 * MS, true)
+    };
+    let (why, otherwise) = say(Decision::WakeupPreempt(group));
+    assert!(why.contains("the vruntime of group /a is 9 ms behind"), "{why}");
+    assert!(why.ends_with("more than the wakeup granularity of 4 ms, which is 8 ms at weight 512"), "{why}");
+    assert!(otherwise.starts_with("it would not with sched_wakeup_granularity_ns >= 4.5"), "{otherwise}");
     let idle = WakeupPreempt { curr: None, ..wakeup(PreemptRule::CurrIdleTask, 0, 0, true) };
     assert_eq!(
         say(Decision::WakeupPreempt(idle)).0,
@@ -132,10 +148,13 @@ fn a_tick_names_the_slice_and_where_it_comes_from() {
             nr_running: 2,
             weight: weight(0),
             load: 2 * weight(0),
+            above: Shares::new(),
+            period_nr: 2,
+            floor: SliceFloor::MinGranularity,
             left: Some(EntityId(1)),
             lead,
             rule,
-            preempt: true,
+            preempt: rule.preempts(),
         }))
     };
     let (why, otherwise) = d(TickRule::SliceUsed, 16 * MS, 12 * MS, 0);
@@ -145,6 +164,11 @@ fn a_tick_names_the_slice_and_where_it_comes_from() {
     );
     // The kernel's division truncates: 32 ms halve to 15.999992 ms.
     assert!(otherwise.starts_with("it would go on with sched_latency_ns >= 32.0"), "{otherwise}");
+    // BASE_SLICE: no slice is below the minimum granularity.
+    assert!(otherwise.ends_with(" or sched_min_granularity_ns >= 16 ms"), "{otherwise}");
+    let (why, otherwise) = d(TickRule::Hrtick, 12 * MS, 12 * MS, 0);
+    assert!(why.starts_with("the high-resolution tick takes the CPU from hog: it ran 12 ms"), "{why}");
+    assert!(otherwise.ends_with("; with NO_HRTICK until a tick"), "{otherwise}");
     let (why, otherwise) = d(TickRule::WithinSlice, 8 * MS, 12 * MS, 7 * MS as i64);
     assert!(
         why.contains("ran 8 ms of its slice of 12 ms") && why.ends_with("only 7 ms ahead of sleeper"),
@@ -189,12 +213,23 @@ fn a_placement_names_the_sleepers_limit() {
         why,
         "sleeper comes back with a vruntime 50 ms before min_vruntime: raised to the sleeper's limit of 12 ms (half of sched_latency_ns, GENTLE_FAIR_SLEEPERS) before it"
     );
-    assert_eq!(otherwise, "with NO_GENTLE_FAIR_SLEEPERS the limit would be 24 ms");
+    assert_eq!(
+        otherwise,
+        "with NO_GENTLE_FAIR_SLEEPERS the limit would be 24 ms; it would keep its own with sched_latency_ns >= 100 ms"
+    );
     let (why, otherwise) = say(Decision::Place(place(false, BASE - MS, credit, BASE - credit, BASE - MS)));
     assert!(why.contains("a vruntime 1 ms before min_vruntime and keeps it"), "{why}");
+    assert_eq!(otherwise, "it would be raised with sched_latency_ns <= 1.999999 ms");
+    let ahead = place(false, BASE + MS, credit, BASE - credit, BASE + MS);
+    assert_eq!(say(Decision::Place(ahead)).1, "", "nothing raises a vruntime after min_vruntime");
+    let new = place(true, BASE + MS, 4 * MS, BASE + 4 * MS, BASE + 4 * MS);
+    let (why, otherwise) = say(Decision::Place(new));
+    assert!(why.starts_with("sleeper is new: placed 4 ms after min_vruntime, one slice of its own"), "{why}");
+    assert_eq!(otherwise, "with NO_START_DEBIT it would be placed 1 ms after min_vruntime");
+    let far = place(true, BASE + 9 * MS, 4 * MS, BASE + 4 * MS, BASE + 9 * MS);
+    let (why, otherwise) = say(Decision::Place(far));
+    assert!(why.contains("placed 9 ms after min_vruntime, as its parent; one slice"), "{why}");
     assert_eq!(otherwise, "");
-    let new = place(true, BASE, 4 * MS, BASE + 4 * MS, BASE + 4 * MS);
-    assert!(say(Decision::Place(new)).0.starts_with("sleeper is new: placed 4 ms after min_vruntime"));
     let idle = Place { idle: true, ..place(false, 0, 1_500_000, BASE - 1_500_000, BASE - 1_500_000) };
     assert!(say(Decision::Place(idle)).0.contains("1.5 ms (half of sched_min_granularity_ns,"));
     assert!(say_on("5.10", 0, Decision::Place(idle)).why.contains("half of sched_latency_ns"));
@@ -209,6 +244,7 @@ fn a_pick_names_candidates_and_their_distance() {
         cpu: CpuId(0),
         curr: Some(EntityId(1)),
         left: EntityId(0),
+        left_weight: weight(0),
         second: Some(EntityId(1)),
         second_behind: 2 * MS as i64,
         next: None,
@@ -228,6 +264,14 @@ fn a_pick_names_candidates_and_their_distance() {
         say(Decision::Pick(skip)).0,
         "sleeper is picked: hog has a vruntime 2 ms smaller, but yielded"
     );
+    let second_behind = 9 * MS as i64;
+    let kept = Pick { left_yielded: true, second_behind, ..pick };
+    let (why, otherwise) = say(Decision::Pick(kept));
+    assert!(
+        why.ends_with("; it yielded, but sleeper is 9 ms further on, more than the granularity of 4 ms"),
+        "{why}"
+    );
+    assert_eq!(otherwise, "hog would have to wait with sched_wakeup_granularity_ns >= 9 ms");
     let near = buddy(2 * MS as i64, 4 * MS);
     let next = Pick { rule: PickRule::NextBuddy, chosen: EntityId(1), next: near, ..pick };
     assert_eq!(
@@ -241,7 +285,10 @@ fn a_pick_names_candidates_and_their_distance() {
     let last = Pick { rule: PickRule::LastBuddy, chosen: EntityId(1), last: near, ..pick };
     let (why, otherwise) = say(Decision::Pick(last));
     assert!(why.starts_with("sleeper is picked as last buddy"), "{why}");
-    assert_eq!(otherwise, "with NO_LAST_BUDDY hog would be picked");
+    assert_eq!(
+        otherwise,
+        "hog would be picked with sched_wakeup_granularity_ns <= 1.999999 ms or NO_LAST_BUDDY"
+    );
     let far = Pick { last: buddy(9 * MS as i64, 4 * MS), ..pick };
     assert!(
         say(Decision::Pick(far))
@@ -249,28 +296,44 @@ fn a_pick_names_candidates_and_their_distance() {
             .ends_with("the last buddy sleeper is 9 ms further on, more than the granularity of 4 ms")
     );
     let group = Pick { left: EntityId(2), chosen: EntityId(2), ..pick };
-    assert!(say(Decision::Pick(group)).0.starts_with("group entity 2 is picked"));
+    assert!(say(Decision::Pick(group)).0.starts_with("group /a is picked"));
 }
 
 #[test]
-fn choices_of_a_cpu_and_moves_say_that_they_are_interim() {
-    let select = |rule| {
+fn choices_of_a_cpu_name_the_rule() {
+    let select = |rule, target, chosen| {
         say(Decision::Select(Select {
             task: TaskId(1),
+            reason: SelectReason::Wake,
+            by: CpuId(3),
+            sync: false,
             prev: CpuId(0),
             prev_nr_running: 3,
+            flips: None,
+            affine: None,
+            target: CpuId(target),
+            search: None,
+            idlest: [None; IDLEST_LEVELS],
             chosen_nr_running: 1,
-            chosen: CpuId(2),
+            chosen: CpuId(chosen),
             rule,
         }))
         .0
     };
-    assert_eq!(select(SelectRule::OnlyAllowed), "sleeper goes to CPU 2: the only one it may use");
-    let interim = [SelectRule::InterimPrevIdle, SelectRule::InterimIdle, SelectRule::InterimLeastLoaded];
-    assert!(interim.into_iter().all(|r| select(r).ends_with("(interim rule)")));
     assert!(
-        select(SelectRule::InterimLeastLoaded).contains("with 1 runnable tasks, the fewest; CPU 0 has 3")
+        select(SelectRule::OnlyAllowed, 0, 2).starts_with("sleeper goes to CPU 2: the only one it may use")
     );
+    assert!(select(SelectRule::TargetIdle, 0, 0).starts_with("sleeper goes back to CPU 0, which is idle"));
+    assert!(
+        select(SelectRule::TargetIdle, 3, 3).starts_with("sleeper goes to its waker's CPU 3, which is idle")
+    );
+    assert!(
+        select(SelectRule::IdleCore, 0, 2).starts_with("sleeper goes to CPU 2, whose whole core is idle")
+    );
+}
+
+#[test]
+fn moves_say_which_pass_made_them() {
     for (reason, told) in
         [(MigrateReason::NewIdle, "about to idle"), (MigrateReason::Periodic, "in its periodic balance")]
     {
@@ -279,6 +342,45 @@ fn choices_of_a_cpu_and_moves_say_that_they_are_interim() {
         let expected = format!("CPU 1, {told} with 0 runnable tasks, takes hog from CPU 0 with 3");
         assert_eq!(say(Decision::Balance(d)).0, expected);
     }
+}
+
+#[test]
+fn attempts_to_balance_tell_groups_and_outcome() {
+    let view = |cpu, kind, nr_running, idle_cpus| GroupView {
+        cpu: CpuId(cpu),
+        weight: 2,
+        kind,
+        nr_running,
+        idle_cpus,
+        load: 1024 * u64::from(nr_running),
+        util: 1024,
+        capacity: 2048,
+    };
+    let attempt = |outcome| {
+        let d = BalanceAttempt {
+            cpu: CpuId(1),
+            level: Level::Mc,
+            idle: IdleType::NewlyIdle,
+            local: Some(view(1, GroupType::HasSpare, 0, 2)),
+            busiest: Some(view(0, GroupType::FullyBusy, 2, 0)),
+            kind: MigrationType::Task,
+            left: 1,
+            from: Some(CpuId(0)),
+            failures: 2,
+            moved: 1,
+            outcome,
+        };
+        say(Decision::BalanceAttempt(d)).0
+    };
+    assert_eq!(
+        attempt(BalanceOutcome::Failed),
+        "CPU 1, about to idle, balances its MC domain: nothing could be moved, the 3rd failed attempt in a row; its own \
+         group, 2 CPUs from CPU 1, is with spare capacity: 0 runnable tasks, 2 idle, load 0, utilisation 1024 of 2048; the \
+         busiest group, 2 CPUs from CPU 0, is fully busy: 2 runnable tasks, 0 idle, load 2048, utilisation 1024 of 2048"
+    );
+    assert!(attempt(BalanceOutcome::Moved).contains("moved 1 task by number of tasks; its own"));
+    let because = BalanceOutcome::NoBusiestGroup(BalancedBecause::SingleTask);
+    assert!(attempt(because).contains("balanced, since the busiest group has a single task"));
 }
 
 const SLEEPER: &str = r#"

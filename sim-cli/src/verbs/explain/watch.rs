@@ -1,6 +1,7 @@
 //! Numbers the decisions of a run and keeps those that were asked for.
 
 use super::words::Book;
+use sim_core::kernel::KernelConfig;
 use sim_core::observe::{Decision, Event, Observer, SwitchKind};
 use sim_core::{CpuId, EntityId, Instant, TaskId};
 
@@ -39,6 +40,8 @@ pub(super) struct Record {
     /// Order of occurrence, from 1.
     pub(super) number: u64,
     pub(super) at: Instant,
+    /// The kernel's configuration then, by its number among those of the run.
+    pub(super) config: usize,
     /// Its number among those of its kind that can be answered otherwise, from 0; that the idle task gives way cannot.
     pub(super) of_kind: Option<u64>,
     pub(super) decision: Decision,
@@ -85,6 +88,8 @@ pub(super) struct Stand {
 pub(super) struct Watch {
     pub(super) book: Book,
     wanted: Wanted,
+    /// The kernel's configurations, in order; each holds until the next.
+    pub(super) configs: Vec<KernelConfig>,
     /// Decisions so far.
     pub(super) count: u64,
     of_kind: [u64; 6],
@@ -104,6 +109,7 @@ impl Watch {
         Watch {
             book: Book::default(),
             wanted,
+            configs: Vec::new(),
             count: 0,
             of_kind: [0; 6],
             kept: Vec::new(),
@@ -180,6 +186,10 @@ impl Observer for Watch {
         }
     }
 
+    fn configured(&mut self, _at: Instant, kernel: &KernelConfig) {
+        self.configs.push(kernel.clone());
+    }
+
     fn event(&mut self, at: Instant, event: &Event) {
         match *event {
             Event::Fork { .. } => {
@@ -214,7 +224,8 @@ impl Observer for Watch {
         }
         self.count += 1;
         let of_kind = self.number_of_kind(decision);
-        let record = Record { number: self.count, at, of_kind, decision: *decision };
+        let config = self.configs.len().saturating_sub(1);
+        let record = Record { number: self.count, at, config, of_kind, decision: *decision };
         let about = self.about(decision);
         match self.wanted {
             Wanted::Last => {

@@ -1,7 +1,9 @@
 //! How tasks, times and places are called.
 
-use sim_core::kernel::KernelConfig;
+use sim_core::kernel::hooks::Hooks;
+use sim_core::kernel::{Kernel, KernelConfig};
 use sim_core::{EntityId, TaskId};
+use std::collections::BTreeMap;
 
 /// A task as the reader knows it.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +19,8 @@ pub(super) struct Book {
     pub(super) tasks: Vec<Named>,
     /// The task of each entity that was ever placed; none for a group's.
     entities: Vec<Option<TaskId>>,
+    /// The paths of groups by entity.
+    pub(super) groups: BTreeMap<EntityId, String>,
 }
 
 impl Book {
@@ -57,10 +61,24 @@ impl Book {
     }
 
     pub(super) fn entity(&self, entity: EntityId) -> String {
-        match self.task_of(entity) {
-            Some(task) => self.task(task),
-            None => format!("group entity {}", entity.0),
+        match (self.task_of(entity), self.groups.get(&entity)) {
+            (Some(task), _) => self.task(task),
+            (None, Some(path)) => format!("group {path}"),
+            (None, None) => format!("group entity {}", entity.0),
         }
+    }
+
+    /// The paths of the groups behind entities that are no tasks'; `names` are by group.
+    pub(super) fn group_paths<H: Hooks>(
+        &self,
+        kernel: &Kernel<H>,
+        names: &[String],
+    ) -> BTreeMap<EntityId, String> {
+        let of_groups = (0..self.entities.len()).map(EntityId::new).filter_map(|entity| {
+            let queue = kernel.entity(entity).my_q?;
+            Some((entity, names.get(kernel.cfs_rq(queue).group.index())?.clone()))
+        });
+        of_groups.collect()
     }
 
     /// Tasks that bear a name or a path.

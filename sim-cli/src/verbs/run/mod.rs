@@ -7,7 +7,16 @@ use crate::args::{OutputArgs, ScenarioArgs};
 use crate::experiment::{self, GroupBy};
 use crate::failure::Failure;
 use crate::output::{self, Talk};
+use crate::text;
 use clap::Args;
+
+/// Most rows shown as text; JSON has all.
+const MAX_TEXT_ROWS: usize = 60;
+
+/// A row's name, with the number of tasks that share it.
+fn label(name: &str, tasks: usize) -> String {
+    if tasks == 1 { name.to_owned() } else { format!("{name} ({})", text::plural(tasks as u64, "task")) }
+}
 
 /// Run a scenario and print what every task got
 #[derive(Debug, Args)]
@@ -18,7 +27,7 @@ Examples:
   cfsim run scenarios/kernel-compile-8vcpu.toml --runs 10 --format json
 
 With --runs N the scenario runs under N seeds (its own and those that follow) on all cores, and the means over the
-seeds are printed with their 95 % confidence intervals (Student's t).")]
+seeds are printed with their 95 % confidence intervals (Student's t), those of single tasks without.")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
@@ -35,7 +44,11 @@ pub(crate) struct RunArgs {
 pub(crate) fn main(args: &RunArgs, talk: Talk) -> Result<(), Failure> {
     args.output.start_threads()?;
     let loaded = args.scenario.load()?;
-    talk.progress(&format!("{} run(s) of {}", args.runs, args.scenario.scenario.display()));
+    talk.progress(&format!(
+        "{} of {}",
+        text::plural(u64::from(args.runs), "run"),
+        args.scenario.scenario.display()
+    ));
     let results = experiment::run_seeds(&loaded, args.runs, args.group_by)?;
     let warnings = experiment::warnings(&results);
     warnings.iter().for_each(|warning| talk.warn(warning));

@@ -1,5 +1,6 @@
 //! The report of a single run: one row a task or group of tasks, and the total.
 
+use super::MAX_TEXT_ROWS;
 use crate::experiment::{Row, RunResult};
 use crate::header::{self, Header};
 use crate::load::Loaded;
@@ -8,9 +9,6 @@ use crate::text;
 use crate::waits::{self, UnfinishedTask};
 use serde::Serialize;
 use sim_core::observe::Latencies;
-
-/// Most rows shown as text; JSON has all.
-const MAX_TEXT_ROWS: usize = 60;
 
 #[derive(Debug, Serialize)]
 pub(super) struct SingleReport {
@@ -42,8 +40,8 @@ struct RowReport {
     latency_after_wakeup: LatencyReport,
     latency_after_preemption: LatencyReport,
     turns: u64,
-    turn_mean_ns: u64,
-    turn_max_ns: u64,
+    turn_mean_ns: Option<u64>,
+    turn_max_ns: Option<u64>,
     voluntary_switches: u64,
     involuntary_switches: u64,
     wakeups: u64,
@@ -96,8 +94,8 @@ fn row_report(row: &Row, span: u64) -> RowReport {
         latency_after_wakeup: latency_report(&m.latency_after_wakeup),
         latency_after_preemption: latency_report(&m.latency_after_preemption),
         turns: m.turns,
-        turn_mean_ns: m.turn_mean().0,
-        turn_max_ns: m.turn_max.0,
+        turn_mean_ns: (m.turns > 0).then(|| m.turn_mean().0),
+        turn_max_ns: (m.turns > 0).then_some(m.turn_max.0),
         voluntary_switches: m.voluntary,
         involuntary_switches: m.involuntary,
         wakeups: m.wakeups,
@@ -128,11 +126,7 @@ impl SingleReport {
     /// The rows of a table, the total last.
     fn rows(&self, cells: impl Fn(&RowReport) -> Vec<String>) -> Vec<Vec<String>> {
         let shown = self.tasks.iter().take(MAX_TEXT_ROWS).chain([&self.total]);
-        let label = |row: &RowReport| match row.count {
-            1 => row.label.clone(),
-            n => format!("{} ({n} tasks)", row.label),
-        };
-        shown.map(|row| [vec![label(row)], cells(row)].concat()).collect()
+        shown.map(|row| [vec![super::label(&row.label, row.count)], cells(row)].concat()).collect()
     }
 }
 
@@ -148,14 +142,16 @@ impl Report for SingleReport {
     fn text(&self) -> String {
         let header = &self.header;
         let mut out = format!(
-            "{}: kernel {}, {} CPU{}, seed {}\nran {} of simulated time, of which the first {} are left out below\n",
+            "{}: kernel {}, {}, seed {}\nran {} of simulated time{}\n",
             header.scenario,
-            header.model,
-            self.cpus,
-            if self.cpus == 1 { "" } else { "s" },
+            header.kernel,
+            text::plural(u64::from(self.cpus), "CPU"),
             header.seed,
             ns(self.end_time_ns),
-            ns(header.warmup_ns),
+            match header.warmup_ns {
+                0 => String::new(),
+                warmup => format!(", of which the first {} are left out below", ns(warmup)),
+            }
         );
         if !self.unfinished.is_empty() {
             out += &format!("not finished: {}\n", waits::line(&self.unfinished));
@@ -175,8 +171,8 @@ impl Report for SingleReport {
                     ns(r.cpu_time_ns),
                     text::percent(r.share),
                     r.turns.to_string(),
-                    ns(r.turn_mean_ns),
-                    ns(r.turn_max_ns),
+                    optional(r.turn_mean_ns.map(ns)),
+                    optional(r.turn_max_ns.map(ns)),
                     r.work.to_string(),
                     optional(r.completion_time_ns.map(ns)),
                 ]

@@ -3,17 +3,17 @@
 mod file;
 
 use crate::args::OutputArgs;
-use crate::comparison::{self, Comparison, Plan};
+use crate::comparison::{self, Comparison, Plan, Side};
 use crate::failure::Failure;
-use crate::header::{Header, SCHEMA_VERSION};
-use crate::load::ScenarioText;
+use crate::header::{Header, Tool};
+use crate::load::{self, ScenarioText, Setting};
 use crate::output::{self, Report, Talk};
 use crate::sweeping::{self, Sweep};
-use crate::verbs::compare::side;
+use crate::text::plural;
 use clap::Args;
 use file::{ComparePart, StudyFile, SweepPart, Titled};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Answer a question with the comparisons and sweeps a study file names
 #[derive(Debug, Args)]
@@ -35,13 +35,10 @@ pub(crate) struct StudyArgs {
 
 pub(crate) fn main(args: &StudyArgs, talk: Talk) -> Result<(), Failure> {
     args.output.start_threads()?;
-    let study = file::read(&args.study)?;
+    let study = file::read(&load::read_text(&args.study)?, &args.study)?;
     let parts = study.compare.len() + study.sweep.len();
     let mut report = StudyReport {
-        schema_version: SCHEMA_VERSION,
-        tool: "cfsim",
-        tool_version: env!("CARGO_PKG_VERSION"),
-        verb: "study",
+        tool: Tool::new("study"),
         question: study.question.clone(),
         comparisons: Vec::new(),
         sweeps: Vec::new(),
@@ -59,13 +56,50 @@ pub(crate) fn main(args: &StudyArgs, talk: Talk) -> Result<(), Failure> {
     output::print(&report, args.output.format)
 }
 
+/// Whether a text looks like a study rather than a scenario.
+pub(crate) fn is_study(text: &str) -> bool {
+    file::is_study(text)
+}
+
+/// The JSON Schema of study files.
+pub(crate) fn json_schema() -> serde_json::Value {
+    sim_workloads::scenario::schema_of::<StudyFile>("cfsim study")
+}
+
+/// What a study would run, in two lines, if the scenarios of all parts can be run with all settings. `common` settings
+/// come first.
+pub(crate) fn check(path: &Path, text: &str, common: &[Setting]) -> Result<String, Failure> {
+    let study = file::read(text, path)?;
+    let scenario = |part: Option<&PathBuf>| ScenarioText::read(&file::scenario_path(path, &study, part));
+    for part in &study.compare {
+        let text = scenario(part.scenario.as_ref())?;
+        for side in [&part.a, &part.b] {
+            text.with(&[common, &side.settings()].concat())?;
+        }
+    }
+    for part in &study.sweep {
+        let text = scenario(part.scenario.as_ref())?;
+        for value in &part.values.0 {
+            text.with(&[common, &[(part.key.clone(), value.text.clone())]].concat())?;
+        }
+    }
+    Ok(format!(
+        "{}: a study of {} and {}, {} a part unless it says otherwise\n  {}\n",
+        path.display(),
+        plural(study.compare.len() as u64, "comparison"),
+        plural(study.sweep.len() as u64, "sweep"),
+        plural(u64::from(study.runs), "seed"),
+        study.question.trim().lines().next().unwrap_or_default(),
+    ))
+}
+
 fn run_comparison(
     args: &StudyArgs,
     study: &StudyFile,
     part: &ComparePart,
 ) -> Result<Titled<Comparison>, Failure> {
     let text = ScenarioText::read(&file::scenario_path(&args.study, study, part.scenario.as_ref()))?;
-    let make = |spec: &file::SideSpec| side(&text, &[], spec.label.clone(), spec.settings());
+    let make = |spec: &file::SideSpec| Side::new(&text, &[], &spec.label, spec.settings());
     let (a, b) = (make(&part.a)?, make(&part.b)?);
     let runs = args.runs.or(part.runs).unwrap_or(study.runs);
     let plan = Plan { runs, margin: study.equivalence, figures: study.metrics.0.clone() };
@@ -86,10 +120,8 @@ fn run_sweep(args: &StudyArgs, study: &StudyFile, part: &SweepPart) -> Result<Ti
 
 #[derive(Debug, Serialize)]
 struct StudyReport {
-    schema_version: u32,
-    tool: &'static str,
-    tool_version: &'static str,
-    verb: &'static str,
+    #[serde(flatten)]
+    tool: Tool,
     question: String,
     comparisons: Vec<Titled<Comparison>>,
     sweeps: Vec<Titled<Sweep>>,
@@ -125,7 +157,7 @@ impl Report for StudyReport {
 impl<T> Titled<T> {
     fn head(&self, runs: u32) -> String {
         let notes: String = self.notes.iter().map(|note| format!("note: {note}\n")).collect();
-        let seeds = if runs == 1 { "1 seed".to_owned() } else { format!("{runs} seeds") };
+        let seeds = plural(u64::from(runs), "seed");
         let rule = "-".repeat(self.title.chars().count());
         format!("\n{}\n{rule}\n{}, {seeds}\n{notes}\n", self.title, self.scenario)
     }

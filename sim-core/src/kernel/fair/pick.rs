@@ -51,6 +51,7 @@ impl<H: Hooks> Kernel<H> {
             cpu: self.cfs_rqs[q.index()].cpu,
             curr,
             left,
+            left_weight: self.entities[left.index()].load.weight,
             second,
             second_behind: second.map_or(0, |s| self.vruntime_after(s, left)),
             next,

@@ -5,29 +5,16 @@ use crate::kernel::Kernel;
 use crate::kernel::features::Feature;
 use crate::kernel::hooks::{Hooks, Slice};
 use crate::kernel::weight::calc_delta_fair;
+use crate::observe::SliceFloor;
 
 impl<H: Hooks> Kernel<H> {
-    /// The time in which each of `nr_running` entities should run once, ns.
-    ///
-    /// Mirrors: `__sched_period()`, v4.19–v6.5.
-    fn sched_period(&self, nr_running: u64) -> u64 {
-        let t = &self.config.tunables;
-        if nr_running > t.nr_latency { nr_running * t.min_granularity_ns } else { t.latency_ns }
-    }
-
     /// An entity's share of the period, ns; one that is not queued counts as if it were.
     ///
     /// Mirrors: `sched_slice()`, v4.19–v6.5; core.md §4.2.
     pub(in crate::kernel) fn sched_slice(&mut self, q: CfsRqId, se: EntityId) -> u64 {
         let floor = self.load_floor();
-        let queue = &self.cfs_rqs[q.index()];
-        let cpu = queue.cpu;
-        let nr = if self.config.features.enabled(Feature::AltPeriod) {
-            self.cfs_rqs[self.rqs[cpu.index()].cfs.index()].h_nr_running
-        } else {
-            queue.nr_running
-        };
-        let mut slice = self.sched_period(u64::from(nr) + u64::from(!self.entities[se.index()].on_rq));
+        let cpu = self.cfs_rqs[q.index()].cpu;
+        let mut slice = self.config.tunables.period(u64::from(self.period_nr(q, se)));
         let mut level = Some(se);
         while let Some(x) = level {
             let e = &self.entities[x.index()];
@@ -42,9 +29,7 @@ impl<H: Hooks> Kernel<H> {
             };
             level = parent;
         }
-        if self.config.features.enabled(Feature::BaseSlice) {
-            slice = slice.max(self.slice_floor(q, se));
-        }
+        slice = slice.max(self.config.tunables.slice_floor(self.slice_floor(q, se)));
         self.hooks.slice(&Slice { cpu, entity: se, task: self.entities[se.index()].task, slice })
     }
 
@@ -54,13 +39,27 @@ impl<H: Hooks> Kernel<H> {
         self.sched_slice(self.entities[se.index()].cfs_rq, se)
     }
 
-    fn slice_floor(&self, q: CfsRqId, se: EntityId) -> u64 {
+    /// Among how many the period is divided.
+    pub(super) fn period_nr(&self, q: CfsRqId, se: EntityId) -> u32 {
+        let queue = &self.cfs_rqs[q.index()];
+        let nr = if self.config.features.enabled(Feature::AltPeriod) {
+            self.cfs_rqs[self.rqs[queue.cpu.index()].cfs.index()].h_nr_running
+        } else {
+            queue.nr_running
+        };
+        nr + u32::from(!self.entities[se.index()].on_rq)
+    }
+
+    pub(super) fn slice_floor(&self, q: CfsRqId, se: EntityId) -> SliceFloor {
+        if !self.config.features.enabled(Feature::BaseSlice) {
+            return SliceFloor::None;
+        }
         let queue = &self.cfs_rqs[q.index()];
         let idle_beside_others = self.entities[se.index()].idle && queue.nr_running != queue.idle_nr_running;
         if self.config.rules.idle_min_granularity && idle_beside_others {
-            self.config.tunables.idle_min_granularity_ns
+            SliceFloor::IdleMinGranularity
         } else {
-            self.config.tunables.min_granularity_ns
+            SliceFloor::MinGranularity
         }
     }
 

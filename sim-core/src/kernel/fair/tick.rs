@@ -1,11 +1,11 @@
 //! The tick: has the running entity had its share?
 
-use crate::id::{CfsRqId, CpuId, EntityId, TaskId};
+use crate::id::{CpuId, EntityId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::features::Feature;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::pelt::Update;
-use crate::observe::{Decision, Observer, TickPreempt, TickRule};
+use crate::observe::{Decision, Observer, Share, Shares, TickPreempt, TickRule};
 use crate::time::{Instant, Nanos};
 
 impl<H: Hooks> Kernel<H> {
@@ -27,74 +27,52 @@ impl<H: Hooks> Kernel<H> {
             self.update_curr(q, now, o);
             self.update_load_avg(q, se, Update::Publish);
             self.update_cfs_group(se, now, o);
-            if hrtick {
-                self.hrtick_preempt(cpu, curr, q, se, now, o);
-            } else if !armed && self.cfs_rqs[q.index()].nr_running > 1 {
-                self.check_preempt_tick(cpu, curr, q, se, now, o);
+            if hrtick || (!armed && self.cfs_rqs[q.index()].nr_running > 1) {
+                self.check_preempt_tick(cpu, curr, se, hrtick, now, o);
             }
             level = self.entities[se.index()].parent;
         }
     }
 
-    /// The slice is over by the high-resolution tick, which needs no comparison.
-    fn hrtick_preempt<O: Observer>(
-        &mut self,
-        cpu: CpuId,
-        curr: TaskId,
-        q: CfsRqId,
-        se: EntityId,
-        now: Instant,
-        o: &mut O,
-    ) {
-        let slice = self.sched_slice(q, se);
-        let d = self.tick_decision(curr, se, slice, TickRule::Hrtick, 0);
-        if O::DECISIONS {
-            o.decision(now, &Decision::TickPreempt(d));
-        }
-        if self.hooks.tick_preempt(&d) {
-            self.resched_curr(cpu, now, o);
-        }
-    }
-
-    /// Mirrors: `check_preempt_tick()`, v4.19–v6.5; core.md §6.2.
+    /// The high-resolution tick needs no comparison: the slice is over.
+    ///
+    /// Mirrors: `check_preempt_tick()`, `entity_tick()`, v4.19–v6.5; core.md §6.2, §6.4.
     fn check_preempt_tick<O: Observer>(
         &mut self,
         cpu: CpuId,
         curr: TaskId,
-        q: CfsRqId,
         se: EntityId,
+        hrtick: bool,
         now: Instant,
         o: &mut O,
     ) {
-        let mut slice = self.sched_slice(q, se);
-        if self.config.rules.slice_capped_by_latency {
-            slice = slice.min(self.config.tunables.latency_ns);
-        }
-        let ran = self.entities[se.index()].ran();
-        let (rule, lead) = self.tick_rule(q, se, ran, slice);
-        let d = self.tick_decision(curr, se, slice, rule, lead);
+        let d = self.tick_decision(curr, se, hrtick);
         if O::DECISIONS {
             o.decision(now, &Decision::TickPreempt(d));
         }
         if self.hooks.tick_preempt(&d) {
             self.resched_curr(cpu, now, o);
-            if rule == TickRule::SliceUsed {
+            if d.rule == TickRule::SliceUsed {
                 // Current had its time: it must not win by an old favour.
                 self.clear_buddies(se);
             }
         }
     }
 
-    fn tick_decision(
-        &self,
-        curr: TaskId,
-        se: EntityId,
-        slice: u64,
-        rule: TickRule,
-        lead: i64,
-    ) -> TickPreempt {
-        let e = &self.entities[se.index()];
-        let queue = &self.cfs_rqs[e.cfs_rq.index()];
+    fn tick_decision(&mut self, curr: TaskId, se: EntityId, hrtick: bool) -> TickPreempt {
+        let q = self.entities[se.index()].cfs_rq;
+        let mut slice = self.sched_slice(q, se);
+        if self.config.rules.slice_capped_by_latency && !hrtick {
+            slice = slice.min(self.config.tunables.latency_ns);
+        }
+        let (e, queue) = (&self.entities[se.index()], &self.cfs_rqs[q.index()]);
+        let left = queue.tree.leftmost();
+        let lead = left.map(|l| e.vruntime.wrapping_sub(self.entities[l.index()].vruntime) as i64);
+        let rule = if hrtick {
+            TickRule::Hrtick
+        } else {
+            TickRule::of_tick(e.ran(), slice, self.config.tunables.min_granularity_ns, lead)
+        };
         TickPreempt {
             cpu: queue.cpu,
             entity: se,
@@ -104,28 +82,24 @@ impl<H: Hooks> Kernel<H> {
             nr_running: queue.nr_running,
             weight: e.load.weight,
             load: queue.load.weight,
-            left: queue.tree.leftmost(),
-            lead,
+            above: self.shares_above(se),
+            period_nr: self.period_nr(q, se),
+            floor: self.slice_floor(q, se),
+            left,
+            lead: lead.unwrap_or(0),
             rule,
-            preempt: matches!(rule, TickRule::SliceUsed | TickRule::AheadByMoreThanSlice | TickRule::Hrtick),
+            preempt: rule.preempts(),
         }
     }
 
-    fn tick_rule(&self, q: CfsRqId, se: EntityId, ran: u64, slice: u64) -> (TickRule, i64) {
-        if ran > slice {
-            return (TickRule::SliceUsed, 0);
+    fn shares_above(&self, se: EntityId) -> Shares {
+        let mut shares = Shares::new();
+        let mut level = self.entities[se.index()].parent;
+        while let Some(x) = level {
+            let e = &self.entities[x.index()];
+            shares.push(Share { weight: e.load.weight, load: self.cfs_rqs[e.cfs_rq.index()].load.weight });
+            level = e.parent;
         }
-        if ran < self.config.tunables.min_granularity_ns {
-            return (TickRule::BelowMinGranularity, 0);
-        }
-        let Some(left) = self.cfs_rqs[q.index()].tree.leftmost() else { return (TickRule::NotAhead, 0) };
-        let (v, left) = (self.entities[se.index()].vruntime, self.entities[left.index()].vruntime);
-        let lead = v.wrapping_sub(left) as i64;
-        match lead {
-            ..0 => (TickRule::NotAhead, lead),
-            // A virtual difference against a real slice: the kernel's own quirk.
-            _ if lead.unsigned_abs() > slice => (TickRule::AheadByMoreThanSlice, lead),
-            _ => (TickRule::WithinSlice, lead),
-        }
+        shares
     }
 }

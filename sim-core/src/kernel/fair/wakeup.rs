@@ -61,6 +61,7 @@ impl<H: Hooks> Kernel<H> {
             cpu,
             curr: Some(curr),
             wakee,
+            entity: pse_level,
             lead: vdiff,
             granularity,
             weight: self.entities[pse_level.index()].load.weight,

@@ -74,7 +74,7 @@ impl<H: Hooks> Kernel<H> {
     /// Takes an entity's averages off its queue.
     ///
     /// Mirrors: `detach_entity_load_avg()`, v4.19–v6.5.
-    fn detach_entity_load_avg(&mut self, q: CfsRqId, se: EntityId) {
+    pub(super) fn detach_entity_load_avg(&mut self, q: CfsRqId, se: EntityId) {
         let rules = self.config.rules.pelt;
         self.dequeue_load_avg(q, se);
         let a = self.entities[se.index()].avg;
@@ -105,7 +105,7 @@ impl<H: Hooks> Kernel<H> {
         subtract(load_avg, load_sum, a.load_avg, weight * a.load_sum, consistent);
     }
 
-    /// Changes an entity's weights, and with them its load and its queue's.
+    /// Changes an entity's weights, and with them its load and its queue's; both are brought up to date first.
     ///
     /// Mirrors: the part of `reweight_entity()` that concerns averages, v4.19–v6.5.
     pub(in crate::kernel) fn reweight_averages(
@@ -119,6 +119,7 @@ impl<H: Hooks> Kernel<H> {
         }
         let attached = self.entities[se.index()].avg.last_update != 0;
         if attached {
+            self.update_load_avg(q, se, Update::Age);
             self.dequeue_load_avg(q, se);
         }
         set(&mut self.entities[se.index()]);

@@ -30,6 +30,7 @@ impl<H: Hooks> Kernel<H> {
             }
         }
         self.update_cfs_rq_load_avg(self.rqs[cpu.index()].cfs, now);
+        self.update_irq_load_avg(cpu, 0);
     }
 
     /// Ages a group's queue, and its entity with the queue above.

@@ -32,7 +32,7 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
-    /// A CPU is about to idle. If it was busy all the time, the PELT clock's lag is no idle time.
+    /// A CPU is about to idle: its PELT clock catches up. If it was busy all the time, the lag is no idle time.
     ///
     /// Mirrors: `update_idle_rq_clock_pelt()`, v5.1–v6.5.
     pub(in crate::kernel) fn update_idle_rq_clock_pelt(&mut self, cpu: CpuId) {
@@ -41,6 +41,7 @@ impl<H: Hooks> Kernel<H> {
         if util_sum >= MIN_DIVIDER * CAPACITY_SCALE - LOAD_AVG_MAX {
             rq.pelt.lost_idle_time += rq.clock_task - rq.pelt.clock_pelt;
         }
+        rq.pelt.clock_pelt = rq.clock_task;
     }
 
     /// Now, for the averages of a CPU.

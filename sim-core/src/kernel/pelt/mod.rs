@@ -6,6 +6,7 @@
 mod attach;
 mod avg;
 mod blocked;
+mod capacity;
 mod clock;
 mod cpu_load;
 mod decay;
@@ -14,10 +15,10 @@ mod propagate;
 mod read;
 mod shares;
 mod state;
+#[cfg(test)]
+mod tests;
 mod update;
 mod util_est;
-#[cfg(test)]
-mod vectors;
 
 pub use avg::{SchedAvg, UtilEst};
 pub use state::{CAPACITY_SCALE, CfsRqPelt, Removed, RqPelt};

@@ -1,5 +1,6 @@
 //! What load tracking keeps beside the averages: per fair queue and per CPU.
 
+use super::SchedAvg;
 use crate::id::CfsRqId;
 
 /// Full capacity of a CPU (`SCHED_CAPACITY_SCALE`).
@@ -56,6 +57,8 @@ pub struct RqPelt {
     pub capacity_orig: u64,
     /// Capacity left for the fair class (`cpu_capacity`).
     pub capacity: u64,
+    /// Time taken by interrupts and the hypervisor (`avg_irq`), by the wall clock.
+    pub avg_irq: SchedAvg,
     /// Decayed runnable load (`cpu_load[]`, 4.19).
     pub cpu_load: [u64; 5],
     /// The jiffy of the last update of `cpu_load`.
@@ -73,6 +76,7 @@ impl Default for RqPelt {
             freq_scale: CAPACITY_SCALE,
             capacity_orig: CAPACITY_SCALE,
             capacity: CAPACITY_SCALE,
+            avg_irq: SchedAvg::default(),
             cpu_load: [0; 5],
             last_load_update: 0,
             leaf_cfs_rqs: Vec::new(),

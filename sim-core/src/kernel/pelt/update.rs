@@ -58,11 +58,13 @@ impl<H: Hooks> Kernel<H> {
             self.age_entity(q, se, now);
         }
         let mut changed = self.update_cfs_rq_load_avg(q, now);
-        changed |= self.propagate_entity_load_avg(q, se);
-        if !attached && what == Update::Attach {
+        // A group's entity is attached from the beginning: here, when it is first looked at.
+        let attaches = !attached && (what == Update::Attach || self.entities[se.index()].my_q.is_some());
+        if attaches {
             self.attach_entity_load_avg(q, se);
-            self.update_tg_load_avg(q);
-        } else if changed && what != Update::Age {
+        }
+        changed |= self.propagate_entity_load_avg(q, se);
+        if attaches || (changed && what != Update::Age) {
             self.update_tg_load_avg(q);
         }
     }

@@ -1,6 +1,6 @@
 //! Where a task goes, in words.
 
-use super::words::Words;
+use super::super::words::Words;
 use sim_core::observe::{
     AffineRule, IdlestFigures, IdlestLevel, IdlestRule, Select, SelectReason, SelectRule,
 };

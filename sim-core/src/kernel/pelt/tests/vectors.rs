@@ -1,6 +1,6 @@
 //! The test vectors of smp.md §2.6, to the unit.
 
-use super::avg::{Scale, SchedAvg, Signals};
+use super::super::avg::{Scale, SchedAvg, Signals};
 
 /// One period, ns.
 const PERIOD_NS: u64 = 1 << 20;
@@ -144,7 +144,7 @@ fn v6_two_tasks_by_turns() {
     }
     assert_eq!((a.util_avg, b.util_avg), (489, 534));
     for e in [a, b] {
-        assert_eq!((e.load_avg, e.runnable_avg), (1023, 1023));
+        assert_eq!((e.load_avg, e.runnable_avg), (1023, 1024));
     }
 }
 
