@@ -1,21 +1,38 @@
 //! Prints captures of several CPUs beside their simulations: `many PATH...`.
 use validation::capture::{Capture, find_captures};
-use validation::kernels::many::{MANY_BARS, compare_many};
+use validation::kernels::many::{MANY_BARS, ManyComparison, compare_many, directions, totals};
 
 fn main() {
     let verbose = std::env::var("VERBOSE").is_ok();
     let paths = std::env::args().skip(1).flat_map(|p| find_captures(p.as_ref()).expect("a folder"));
     let (mut kept, mut all) = (0, 0);
+    let mut runs: Vec<(String, ManyComparison)> = Vec::new();
     for path in paths.filter(|p| !p.to_string_lossy().contains("up1")) {
         let capture = match Capture::load(&path) {
             Ok(c) => c,
             Err(e) => { println!("{e}"); continue }
         };
+        if std::env::var("DUMP").is_ok() {
+            let e = validation::simulate::Experiment::new(&capture).expect("expressible");
+            let t = e.run(e.machine()).expect("runs");
+            let n = |w| t.label(w).name.as_str();
+            use validation::measure::EventKind as K;
+            for e in &t.events {
+                let us = (e.at_ns as f64 - t.t0_ns as f64) / 1e3;
+                match e.kind {
+                    K::Switch { prev, prev_blocked, next } => println!("{us:>11.1} [{}] switch {} {} -> {}", e.cpu, n(prev), if prev_blocked { "S" } else { "R" }, n(next)),
+                    K::Wakeup { task, target, new, .. } => println!("{us:>11.1} [{}] wakeup{} {} on {target}", e.cpu, if new { " new" } else { "" }, n(task)),
+                    K::Migrate { task, to } => println!("{us:>11.1} [{}] migrate {} to {to}", e.cpu, n(task)),
+                    _ => {}
+                }
+            }
+            println!("machine {:?}", e_machine(&capture));
+        }
         match compare_many(&capture, &MANY_BARS) {
             Err(e) => println!("{}: {e}", capture.id),
             Ok(c) => {
                 all += 1;
-                kept += u32::from(c.misses.is_empty());
+                kept += u32::from(c.ok());
                 let (r, s) = (&c.real, &c.simulated);
                 let (rb, sb) = (r.balanced(), s.balanced());
                 println!(
@@ -27,15 +44,24 @@ fn main() {
                     r.occupied_ms, s.occupied_ms, r.cores_ms, s.cores_ms,
                     (rb.newly_idle.tries, rb.newly_idle.failed, rb.newly_idle.moved, rb.newly_idle.no_busiest_group),
                     (sb.newly_idle.tries, sb.newly_idle.failed, sb.newly_idle.moved, sb.newly_idle.no_busiest_group),
-                    rb.busy.moved, sb.busy.moved, rb.idle.moved, sb.idle.moved, rb.pushed, sb.pushed, c.misses,
+                    rb.busy.moved, sb.busy.moved, rb.idle.moved, sb.idle.moved, rb.pushed, sb.pushed, c.checks.iter().filter(|c| !c.ok).map(|c| c.bar).fold(Vec::new(), |mut v, b| { if !v.contains(&b) { v.push(b) } v }),
                 );
                 if verbose {
-                    for x in c.shares.iter().filter(|x| !x.ok) {
-                        println!("    {} real {:.2} sim {:.2} turn {:.2}", x.name, x.measured_pct, x.simulated_pct, x.turn_pct);
+                    for x in c.checks.iter().filter(|x| !x.ok) {
+                        println!("    {:?} {:?} real {:.2?} sim {:.2?} allowed {:.2} range {:.2?}", x.bar, x.of, x.measured, x.simulated, x.allowed, x.range);
                     }
+                    println!("    chance {}", c.by_chance());
                 }
+                runs.push((capture.id.name.clone(), c));
             }
         }
     }
     println!("{kept}/{all}");
+    let named: Vec<_> = runs.iter().map(|(n, c)| (n.as_str(), c)).collect();
+    for t in totals(&named) { println!("{t:?}"); }
+    for t in directions(&named) { println!("{t:?}"); }
+}
+
+fn e_machine(c: &Capture) -> validation::simulate::CaptureMachine {
+    validation::simulate::Experiment::new(c).expect("expressible").machine().clone()
 }

@@ -3,6 +3,9 @@
 use super::bars::{BARS, Bars};
 use super::compare::{CompareError, Comparison, compare};
 use super::conformance::{Conformance, conformance};
+use super::many::{
+    Direction, MANY_BARS, ManyBars, ManyComparison, Total, compare_many, directions, job, totals, write_many,
+};
 use crate::capture::{Capture, CaptureId};
 use serde::Serialize;
 use std::fmt::Write;
@@ -18,6 +21,11 @@ pub enum Status {
         comparison: Comparison,
         /// The model driven by the trace.
         conformance: Conformance,
+    },
+    /// It has several CPUs, was simulated and compared.
+    ComparedMany {
+        /// The free-running simulation beside the measurement.
+        comparison: Box<ManyComparison>,
     },
     /// The simulator cannot express it yet.
     NotExpressible(String),
@@ -41,6 +49,10 @@ impl CaptureReport {
             Ok(capture) => {
                 let id = capture.id.to_string();
                 let done = || -> Result<Status, CompareError> {
+                    if capture.meta.smp > 1 {
+                        let comparison = Box::new(compare_many(&capture, &MANY_BARS)?);
+                        return Ok(Status::ComparedMany { comparison });
+                    }
                     let comparison = compare(&capture, &BARS)?;
                     Ok(Status::Compared { comparison, conformance: conformance(&capture)? })
                 };
@@ -53,6 +65,16 @@ impl CaptureReport {
             Err(e) => {
                 CaptureReport { id: path.display().to_string(), status: Status::Unreadable(e.to_string()) }
             }
+        }
+    }
+}
+
+impl CaptureReport {
+    /// The comparison of a capture of several CPUs.
+    fn many(&self) -> Option<(&str, &ManyComparison)> {
+        match &self.status {
+            Status::ComparedMany { comparison } => Some((self.id.as_str(), comparison)),
+            _ => None,
         }
     }
 }
@@ -95,13 +117,30 @@ pub struct Report {
     pub tool_version: &'static str,
     /// The bars.
     pub bars: Bars,
+    /// The bars for captures of several CPUs.
+    pub many_bars: ManyBars,
+    /// What the rework of 5.5 changed, real and simulated.
+    pub versions: Vec<Direction>,
+    /// Sums over the jobs that do not start pinned, by version, real and simulated.
+    pub totals: Vec<Total>,
     /// Every capture, by path.
     pub captures: Vec<CaptureReport>,
 }
 
 /// The results of all captures under the bars.
 pub fn validate(captures: Vec<CaptureReport>) -> Report {
-    Report { schema_version: 1, tool: "cfsim", tool_version: env!("CARGO_PKG_VERSION"), bars: BARS, captures }
+    let many: Vec<_> = captures.iter().filter_map(CaptureReport::many).map(|(id, c)| (job(id), c)).collect();
+    let (versions, totals) = (directions(&many), totals(&many));
+    Report {
+        schema_version: 1,
+        tool: "cfsim",
+        tool_version: env!("CARGO_PKG_VERSION"),
+        bars: BARS,
+        many_bars: MANY_BARS,
+        versions,
+        totals,
+        captures,
+    }
 }
 
 impl Report {
@@ -117,8 +156,19 @@ impl Report {
         Tally { kept: self.compared().filter(|(_, c, _)| keeps(c)).count() as u64, of, required_pct }
     }
 
+    /// Captures of several CPUs.
+    pub fn many(&self) -> impl Iterator<Item = (&str, &ManyComparison)> {
+        self.captures.iter().filter_map(CaptureReport::many)
+    }
+
+    /// How many captures of several CPUs keep all their bars.
+    pub fn many_tally(&self) -> Tally {
+        let kept = self.many().filter(|(_, c)| c.ok()).count() as u64;
+        Tally { kept, of: self.many().count() as u64, required_pct: self.many_bars.captures_pct }
+    }
+
     /// The bars with their tallies, named.
-    pub fn tallies(&self) -> [(&'static str, Tally); 4] {
+    pub fn tallies(&self) -> [(&'static str, Tally); 5] {
         let all = self.conformance();
         let wakeups = Tally { kept: all.wakeups_right, of: all.wakeups, required_pct: self.bars.wakeups_pct };
         [
@@ -135,6 +185,7 @@ impl Report {
                 self.tally(self.bars.overlap_captures_pct, |c| c.overlap_ok),
             ),
             ("wake-ups onto a busy CPU with need_resched right", wakeups),
+            ("captures of several CPUs with all bars kept", self.many_tally()),
         ]
     }
 
@@ -148,7 +199,8 @@ impl Report {
     /// Whether something was compared, everything could be read, and every bar is met.
     pub fn passed(&self) -> bool {
         let unreadable = self.captures.iter().any(|c| matches!(c.status, Status::Unreadable(_)));
-        self.compared().next().is_some() && !unreadable && self.tallies().iter().all(|(_, t)| t.met())
+        let some = self.compared().next().is_some() || self.many().next().is_some();
+        some && !unreadable && self.tallies().iter().all(|(_, t)| t.met())
     }
 
     /// The report as text: a line per capture, the misses in detail, those left out with the reason, the summary last.
@@ -178,6 +230,7 @@ impl Report {
             )?;
         }
         self.write_misses(out)?;
+        write_many(out, &self.many().collect::<Vec<_>>())?;
         self.write_left_out(out)?;
         self.write_summary(out)
     }
@@ -212,7 +265,7 @@ impl Report {
     }
 
     fn write_left_out(&self, out: &mut String) -> std::fmt::Result {
-        let left = self.captures.iter().filter(|c| !matches!(c.status, Status::Compared { .. }));
+        let left = self.captures.iter().filter(|c| matches!(c.status, Status::NotExpressible(_) | Status::Unreadable(_)));
         for (i, c) in left.enumerate() {
             if i == 0 {
                 writeln!(out, "\nnot compared:")?;
@@ -220,7 +273,7 @@ impl Report {
             match &c.status {
                 Status::NotExpressible(why) => writeln!(out, "  {}: not expressible: {why}", c.id)?,
                 Status::Unreadable(why) => writeln!(out, "  {}: unreadable: {why}", c.id)?,
-                Status::Compared { .. } => {}
+                Status::Compared { .. } | Status::ComparedMany { .. } => {}
             }
         }
         Ok(())
@@ -250,7 +303,7 @@ impl Report {
             )?;
         }
         let of = self.captures.len();
-        let compared = self.compared().count();
+        let compared = self.compared().count() + self.many().count();
         let verdict = if self.passed() { "every bar met" } else { "a bar is missed" };
         writeln!(out, "summary: {compared} of {of} captures compared, {} left out: {verdict}", of - compared)
     }

@@ -45,9 +45,12 @@ const FORKING: [Forking; 2] = [
     Forking { profiles: &["6.1-debian"], fork_ns: 355_000, fork_child_ns: 220_000, exit_ns: 235_000 },
 ];
 
-/// From a wake-up on another, idle CPU to the switch there: the middle of what captures of 4 and 8 CPUs show (medians of
-/// 4 to 13 µs per capture).
-const REMOTE_WAKE: Nanos = Nanos::from_micros(7);
+/// From a wake-up on another, idle CPU to the switch there, ns: the middle of what captures of 4 and 8 CPUs show, whose
+/// medians lie between [`REMOTE_WAKES`].
+const fn remote_wake() -> u64 {
+    7_000
+}
+const REMOTE_WAKES: [u64; 2] = [4_000, 13_000];
 
 /// The table of machines, as the calibration wrote it.
 const MACHINES: &str = include_str!("../../capture-machines.json");
@@ -92,6 +95,9 @@ pub struct CaptureMachine {
     pub fork_child_ns: u64,
     /// See [`Costs::exit`]: from the driver's last look at the clock.
     pub exit_ns: u64,
+    /// See [`Costs::ipi`]: on several CPUs only.
+    #[serde(default = "remote_wake")]
+    pub remote_wake_ns: u64,
 }
 
 impl CaptureMachine {
@@ -125,7 +131,7 @@ impl CaptureMachine {
             fork: Nanos(self.fork_ns),
             fork_child: Nanos(self.fork_child_ns),
             exit: Nanos(self.exit_ns),
-            ipi: REMOTE_WAKE,
+            ipi: Nanos(self.remote_wake_ns),
             timer_slack: Nanos(slack_ns),
             ..Costs::preset(Preset::Zero)
         }
@@ -143,6 +149,19 @@ impl CaptureMachine {
             *ns = (*ns as f64 * times) as u64;
         }
         machine
+    }
+
+    /// Machines with several CPUs that the captures would allow as well: all delays up to `ns` shorter or longer, and
+    /// wake-ups of other CPUs as quick or slow as in some captures.
+    pub fn equally_likely(&self, ns: i64) -> Vec<CaptureMachine> {
+        let [quick, slow] = REMOTE_WAKES;
+        let mut machines = Vec::new();
+        for shift in [0, -ns, ns] {
+            for remote_wake_ns in [self.remote_wake_ns, quick, slow] {
+                machines.push(CaptureMachine { remote_wake_ns, ..self.shifted(shift) });
+            }
+        }
+        machines.split_off(1)
     }
 
     /// Work of the kernel and of the driver, which a slower machine takes longer for.
@@ -309,5 +328,6 @@ fn from_delays(
         fork_ns: ns(mean(DelayPath::ForkCycle)? - wakeup - exit.max(0)),
         fork_child_ns: ns(mean(DelayPath::ForkChild)? - TIMER_IRQ_NS - back),
         exit_ns: ns(mean(DelayPath::Finish)? + TIMER_IRQ_NS),
+        remote_wake_ns: remote_wake(),
     })
 }

@@ -3,39 +3,32 @@
 
 use crate::capture::spec::{Spec, Task};
 use crate::measure::{TaskMeasure, Timeline, measure};
-use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// One task's share of the span.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShareResult {
-    /// The line's name, and the place among its tasks by share; `children` of it all together.
-    pub name: String,
-    /// On the real kernel, %.
-    pub measured_pct: f64,
-    /// In the simulator, %.
-    pub simulated_pct: f64,
-    /// One turn of the task (its mean over time) on the real kernel, % of the span.
-    pub turn_pct: f64,
-    /// Whether the bar is kept.
-    pub ok: bool,
-}
 
 /// A task's share and turn, %.
 type Share = (f64, f64);
 
+/// A task's share on both sides.
+pub(super) struct TaskShare {
+    /// The line's name, and the place among its tasks by share; `children` of it all together.
+    pub(super) name: String,
+    pub(super) measured_pct: f64,
+    pub(super) simulated_pct: f64,
+    /// One turn of the task (its mean over time) on the real kernel, % of the span.
+    pub(super) turn_pct: f64,
+}
+
 /// All tasks of both sides.
-pub(super) fn shares(spec: &Spec, real: &Timeline, simulated: &Timeline, points: f64) -> Vec<ShareResult> {
+pub(super) fn shares(spec: &Spec, real: &Timeline, simulated: &Timeline) -> Vec<TaskShare> {
     let (real, simulated) = (by_line(spec, real), by_line(spec, simulated));
     let mut results = Vec::new();
     for (line, measured) in &real {
         let none = Vec::new();
         let other = simulated.get(line).unwrap_or(&none);
-        for (i, (measured_pct, turn_pct)) in measured.iter().enumerate() {
+        for (i, (measured_pct, turn_pct)) in measured.iter().copied().enumerate() {
             let simulated_pct = other.get(i).map_or(0.0, |s| s.0);
-            let ok = (measured_pct - simulated_pct).abs() <= points.max(*turn_pct);
             let name = if line.1 { format!("{} children", line.0) } else { format!("{}#{i}", line.0) };
-            results.push(ShareResult { name, measured_pct: *measured_pct, simulated_pct, turn_pct: *turn_pct, ok });
+            results.push(TaskShare { name, measured_pct, simulated_pct, turn_pct });
         }
     }
     results
