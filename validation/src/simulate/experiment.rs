@@ -1,7 +1,7 @@
 //! A capture turned into a run of the simulator.
 
 use super::background::background;
-use super::driver::{DriverCosts, driver};
+use super::driver::{DriverCosts, driver, shell};
 use super::machine::{CaptureMachine, UnknownMachine};
 use super::program::{Handle, Shared};
 use super::record::Recorder;
@@ -11,14 +11,14 @@ use crate::capture::meta::UnknownKernel;
 use crate::capture::schedstat::LevelCounts;
 use crate::capture::spec::{Clock, ObjectKind, Spec, Step};
 use crate::capture::trace::TraceKind;
-use crate::measure::{FromCaptureError, Timeline, Wanted, measure_many, timeline};
+use crate::measure::{FromCaptureError, Timeline};
 use sim_core::kernel::hooks::{Hooks, NoHooks};
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::weight::shares_from_cgroup_weight;
 use sim_core::kernel::{Kernel, KernelConfig, Policy, PreemptModel, Profile, UnknownProfile};
 use sim_core::machine::MachineConfig;
 use sim_core::observe::Observer;
-use sim_core::program::{Objects, TaskSpec};
+use sim_core::program::{Action, Objects, TaskSpec};
 use sim_core::{CpuId, CpuMask, GroupId, Instant, Limits, Nanos, SimConfig, SimError, Simulation, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,10 +97,7 @@ impl<'a> Experiment<'a> {
         let machine = CaptureMachine::of(profile.name)?;
         let machine = match capture.meta.smp {
             1 => machine,
-            _ => {
-                let busy = measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus;
-                machine.with_busy_cpus(profile.name, busy)
-            }
+            _ => machine.with_several_cpus(profile.name),
         };
         let kernel = kernel(capture, profile)?;
         Ok(Experiment { capture, machine, kernel, t0: t0(spec) })
@@ -177,6 +174,8 @@ impl<'a> Experiment<'a> {
         let mut config = MachineConfig::new(machine.costs(self.capture.spec.slack));
         let since_tick = self.capture.clock.since_tick(self.capture.clock.t0_ns).unwrap_or(0);
         let tick = self.kernel.tick_ns();
+        // The emulator of the lab counts instructions, whichever CPU executes them.
+        config.shared_rate = self.kernel.cpus > 1;
         config.tick_phase = Nanos((self.t0.0 + tick - since_tick % tick) % tick);
         let kernel = self.kernel.clone();
         let duration = Some(Nanos(end.0));
@@ -186,18 +185,27 @@ impl<'a> Experiment<'a> {
         for task in background(self.capture, |stamp| self.to_sim(stamp)) {
             sim.add_task(task);
         }
-        let all_cpus = (self.kernel.cpus > 1).then(|| CpuMask::first(self.kernel.cpus));
         let costs = DriverCosts { child_to_sleep: CHILD_TO_SLEEP, reap: REAP };
-        sim.add_task(TaskSpec {
+        let driver = |free| driver(&self.capture.spec, &groups, &shared, self.t0, costs, free);
+        let mut first = TaskSpec {
             name: "wl".to_owned(),
             path: "wl".to_owned(),
             start: Instant::ZERO + BEFORE,
             nice: 0,
             policy: Policy::Normal,
-            affinity: (self.kernel.cpus > 1).then(|| CpuMask::one(self.driver_cpu())),
+            affinity: None,
             group: GroupId::ROOT,
-            program: driver(&self.capture.spec, &groups, &shared, self.t0, costs, all_cpus),
-        });
+            program: Box::new(|_: &_| Action::Exit),
+        };
+        if self.kernel.cpus == 1 {
+            first.program = driver(None);
+        } else {
+            // Where the driver is, and that it was forked a moment ago, matters to where its children go.
+            first.affinity = Some(CpuMask::one(self.driver_cpu()));
+            (first.name, first.path) = ("sh".to_owned(), "sh".to_owned());
+            first.program = shell(driver(Some(CpuMask::first(self.kernel.cpus))));
+        }
+        sim.add_task(first);
         sim
     }
 

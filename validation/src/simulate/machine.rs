@@ -137,16 +137,12 @@ impl CaptureMachine {
         }
     }
 
-    /// The machine with several CPUs, which share one rate of instructions: paths take as many times longer as CPUs are
-    /// busy.
+    /// The machine with several CPUs.
     #[must_use]
-    pub fn with_busy_cpus(&self, profile: &str, times: f64) -> CaptureMachine {
+    pub fn with_several_cpus(&self, profile: &str) -> CaptureMachine {
         let mut machine = self.clone();
         if let Some(f) = FORKING.iter().find(|f| f.profiles.contains(&profile)) {
             (machine.fork_ns, machine.fork_child_ns, machine.exit_ns) = (f.fork_ns, f.fork_child_ns, f.exit_ns);
-        }
-        for ns in machine.paths() {
-            *ns = (*ns as f64 * times) as u64;
         }
         machine
     }

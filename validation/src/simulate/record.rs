@@ -69,6 +69,7 @@ impl Recorder {
 
     /// Counts an attempt as `/proc/schedstat` does.
     fn balanced(&mut self, event: &Event) {
+        if std::env::var("LBDUMP").is_ok() { eprintln!("LB {event:?}"); }
         match *event {
             Event::LoadBalance { level, idle, outcome, moved, .. } => {
                 let counts = self.level(level.into());
