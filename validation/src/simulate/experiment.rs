@@ -1,6 +1,7 @@
 //! A capture turned into a run of the simulator.
 
 use super::background::background;
+use super::boot::{boot, boot_ends};
 use super::driver::{DriverCosts, driver, shell};
 use super::machine::{CaptureMachine, UnknownMachine};
 use super::program::{Handle, Shared};
@@ -11,7 +12,7 @@ use crate::capture::meta::UnknownKernel;
 use crate::capture::schedstat::LevelCounts;
 use crate::capture::spec::{Clock, ObjectKind, Spec, Step};
 use crate::capture::trace::TraceKind;
-use crate::measure::{FromCaptureError, Timeline};
+use crate::measure::{FromCaptureError, Timeline, Wanted, measure_many, timeline};
 use sim_core::kernel::hooks::{Hooks, NoHooks};
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::weight::shares_from_cgroup_weight;
@@ -78,7 +79,12 @@ pub struct Experiment<'a> {
     machine: CaptureMachine,
     kernel: KernelConfig,
     t0: Instant,
+    /// See [`Shared::run_scatter`].
+    run_scatter: Nanos,
 }
+
+/// The lab's emulator executes one CPU for so long before the next.
+const EMULATOR_SLICE: Nanos = Nanos::from_micros(20);
 
 impl<'a> Experiment<'a> {
     /// Prepares the experiment, or says what it lacks.
@@ -95,12 +101,19 @@ impl<'a> Experiment<'a> {
         }
         let profile = Profile::by_name(capture.meta.profile()?)?;
         let machine = CaptureMachine::of(profile.name)?;
-        let machine = match capture.meta.smp {
-            1 => machine,
-            _ => machine.with_several_cpus(profile.name),
-        };
         let kernel = kernel(capture, profile)?;
-        Ok(Experiment { capture, machine, kernel, t0: t0(spec) })
+        if kernel.cpus == 1 {
+            let (t0, run_scatter) = (t0(spec, BEFORE), Nanos::ZERO);
+            return Ok(Experiment { capture, machine, kernel, t0, run_scatter });
+        }
+        let busy = measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus;
+        Ok(Experiment {
+            capture,
+            machine: machine.with_several_cpus(profile.name),
+            t0: t0(spec, boot_ends(kernel.cpus)),
+            run_scatter: Nanos((EMULATOR_SLICE.0 as f64 * (busy - 1.0).max(0.0)) as u64),
+            kernel,
+        })
     }
 
     /// The machine it runs on.
@@ -190,7 +203,7 @@ impl<'a> Experiment<'a> {
         let mut first = TaskSpec {
             name: "wl".to_owned(),
             path: "wl".to_owned(),
-            start: Instant::ZERO + BEFORE,
+            start: Instant::ZERO + if self.kernel.cpus == 1 { BEFORE } else { boot_ends(self.kernel.cpus) },
             nice: 0,
             policy: Policy::Normal,
             affinity: None,
@@ -200,6 +213,9 @@ impl<'a> Experiment<'a> {
         if self.kernel.cpus == 1 {
             first.program = driver(None);
         } else {
+            boot(self.kernel.cpus).into_iter().for_each(|task| {
+                sim.add_task(task);
+            });
             // Where the driver is, and that it was forked a moment ago, matters to where its children go.
             first.affinity = Some(CpuMask::one(self.driver_cpu()));
             (first.name, first.path) = ("sh".to_owned(), "sh".to_owned());
@@ -228,6 +244,7 @@ impl<'a> Experiment<'a> {
             objects,
             limit: spec.limit.map_or(Instant::NEVER, |ns| self.t0 + Nanos(ns)),
             run_overshoot: Nanos(machine.run_overshoot_ns),
+            run_scatter: self.run_scatter,
             by_loops: spec.clock == Clock::Loops,
             loops_per_us: self.capture.result.loops_per_us,
             getppid: GETPPID,
@@ -258,9 +275,9 @@ fn add_groups<O: Observer, H: Hooks>(sim: &mut Simulation<O, H>, spec: &Spec) ->
 /// `cpu.weight` of a group that sets none.
 const DEFAULT_WEIGHT: u32 = 100;
 
-fn t0(spec: &Spec) -> Instant {
+fn t0(spec: &Spec, before: Nanos) -> Instant {
     let per_task = Nanos::from_millis(spec.tasks.len() as u64);
-    Instant::ZERO + BEFORE + Nanos(spec.lead) + per_task + PHASE_WAIT
+    Instant::ZERO + before + Nanos(spec.lead) + per_task + PHASE_WAIT
 }
 
 /// Boot values, then the capture's writes in their order, then checked against what was read back.

@@ -23,6 +23,7 @@ fn who(task: Option<TaskId>) -> Who {
 
 impl Observer for Recorder {
     fn event(&mut self, at: Instant, event: &Event) {
+        if std::env::var("LBDUMP").is_ok() && matches!(event, Event::LoadBalance{..} | Event::ActiveBalance{..} | Event::Migrate{..}) { eprintln!("LB {:.1} {event:?}", at.0 as f64 / 1e3 - self.from.0 as f64 / 1e3); }
         match *event {
             Event::Context { cpu, .. } => self.acts = cpu.0,
             Event::LoadBalance { .. } | Event::ActiveBalance { .. } => self.balanced(event),
@@ -69,7 +70,6 @@ impl Recorder {
 
     /// Counts an attempt as `/proc/schedstat` does.
     fn balanced(&mut self, event: &Event) {
-        if std::env::var("LBDUMP").is_ok() { eprintln!("LB {event:?}"); }
         match *event {
             Event::LoadBalance { level, idle, outcome, moved, .. } => {
                 let counts = self.level(level.into());
