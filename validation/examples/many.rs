@@ -52,6 +52,11 @@ fn main() {
                     }
                     println!("    chance {}", c.by_chance());
                 }
+                if std::env::var("SHARES").is_ok() {
+                    for x in c.checks.iter().filter(|x| x.of.is_some()) {
+                        println!("S {} {} {} {} {} {:?}", capture.id, x.of.as_deref().unwrap_or(""), x.measured.unwrap_or(0.0), x.simulated.unwrap_or(0.0), x.allowed, x.range.unwrap_or((0.0, 0.0)));
+                    }
+                }
                 runs.push((capture.id.name.clone(), c));
             }
         }

@@ -111,7 +111,7 @@ impl<'a> Experiment<'a> {
             capture,
             machine: machine.with_several_cpus(profile.name),
             t0: t0(spec, boot_ends(kernel.cpus)),
-            run_scatter: Nanos((EMULATOR_SLICE.0 as f64 * (busy - 1.0).max(0.0)) as u64),
+            run_scatter: Nanos((EMULATOR_SLICE.0 as f64 * (busy - 1.0).clamp(0.0, 1.0)) as u64),
             kernel,
         })
     }
