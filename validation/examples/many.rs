@@ -5,7 +5,7 @@ use validation::kernels::many::{MANY_BARS, ManyComparison, compare_many, directi
 fn main() {
     let verbose = std::env::var("VERBOSE").is_ok();
     let paths = std::env::args().skip(1).flat_map(|p| find_captures(p.as_ref()).expect("a folder"));
-    let (mut kept, mut all) = (0, 0);
+    let (mut free, mut kept, mut all) = (0, 0, 0);
     let mut runs: Vec<(String, ManyComparison)> = Vec::new();
     for path in paths.filter(|p| !p.to_string_lossy().contains("up1")) {
         let capture = match Capture::load(&path) {
@@ -33,6 +33,7 @@ fn main() {
             Ok(c) => {
                 all += 1;
                 kept += u32::from(c.ok());
+                free += u32::from(c.ok_free());
                 let (r, s) = (&c.real, &c.simulated);
                 let (rb, sb) = (r.balanced(), s.balanced());
                 println!(
@@ -54,7 +55,7 @@ fn main() {
                 }
                 if std::env::var("SHARES").is_ok() {
                     for x in c.checks.iter().filter(|x| x.of.is_some()) {
-                        println!("S {} {} {} {} {} {:?}", capture.id, x.of.as_deref().unwrap_or(""), x.measured.unwrap_or(0.0), x.simulated.unwrap_or(0.0), x.allowed, x.range.unwrap_or((0.0, 0.0)));
+                        println!("S {} {} {} {} {} {:?}", capture.id, x.of.as_deref().unwrap_or(""), x.measured.unwrap_or(0.0), x.simulated.unwrap_or(0.0), x.allowed, x.range);
                     }
                 }
                 runs.push((capture.id.name.clone(), c));
@@ -62,6 +63,7 @@ fn main() {
         }
     }
     println!("{kept}/{all}");
+    println!("free {free}/{all}");
     let named: Vec<_> = runs.iter().map(|(n, c)| (n.as_str(), c)).collect();
     for t in totals(&named) { println!("{t:?}"); }
     for t in directions(&named) { println!("{t:?}"); }

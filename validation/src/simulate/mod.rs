@@ -8,6 +8,8 @@ mod experiment;
 mod machine;
 mod program;
 mod record;
+mod starts;
 
 pub use experiment::{Experiment, Inexpressible};
 pub use machine::{Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate};
+pub use starts::Starts;

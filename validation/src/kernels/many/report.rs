@@ -59,7 +59,7 @@ fn write_miss(out: &mut String, id: &str, c: &ManyComparison) -> Result {
             None => check.bar.name().to_owned(),
         };
         let Check { measured, simulated, allowed, .. } = check;
-        let (min, max) = check.range.unwrap_or_default();
+        let (min, max) = check.range;
         writeln!(
             out,
             "  {what}: real {}, simulated {} (may be {allowed:.1} off), {min:.1} to {max:.1} on equally likely machines",

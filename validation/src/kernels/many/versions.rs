@@ -211,7 +211,7 @@ fn by_version(
     for (_, c) in runs.iter().filter(|r| wanted(r)).filter(everywhere) {
         if let Some(v) = VERSIONS.iter().position(|v| *v == c.profile) {
             sums[0][v] += of(&c.real);
-            sums[1][v] += of(&c.simulated);
+            sums[1][v] += of(&c.free);
             any = true;
         }
     }
