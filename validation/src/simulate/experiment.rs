@@ -2,6 +2,7 @@
 
 use super::background::background;
 use super::boot::{boot, boot_ends};
+use super::forking::forking;
 use super::driver::{DriverCosts, driver, shell};
 use super::machine::{CaptureMachine, UnknownMachine};
 use super::program::{Handle, Shared};
@@ -110,7 +111,7 @@ impl<'a> Experiment<'a> {
         let busy = measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus;
         Ok(Experiment {
             capture,
-            machine: machine.with_several_cpus(profile.name),
+            machine: machine.with_several_cpus(profile.name, forking(capture)),
             t0: t0(spec, boot_ends(kernel.cpus)),
             run_scatter: Nanos((EMULATOR_SLICE.0 as f64 * (busy - 1.0).clamp(0.0, 1.0)) as u64),
             kernel,

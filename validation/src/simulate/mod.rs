@@ -5,6 +5,7 @@ mod background;
 mod boot;
 mod driver;
 mod experiment;
+mod forking;
 mod machine;
 mod program;
 mod record;
