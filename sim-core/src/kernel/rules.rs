@@ -112,6 +112,8 @@ pub struct Rules {
     pub scale_load_floor: bool,
     /// The preemption model can be chosen at boot.
     pub preempt_dynamic: bool,
+    /// A task that exits is dequeued and enqueued even if its group stays the same.
+    pub exit_requeues: bool,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
     #[serde(skip)]
     pub applied: Vec<&'static str>,
@@ -136,6 +138,7 @@ impl Rules {
             pipe_wake: PipeWake::All,
             scale_load_floor: false,
             preempt_dynamic: false,
+            exit_requeues: true,
             applied: Vec::new(),
         }
     }

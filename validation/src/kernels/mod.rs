@@ -3,9 +3,12 @@
 mod bars;
 mod compare;
 mod conformance;
+mod levels;
 mod report;
+mod vruntime;
 
 pub use bars::{BARS, Bars};
 pub use compare::{CompareError, Comparison, Interval, SwitchResult, TaskResult, compare};
 pub use conformance::{Conformance, conformance};
 pub use report::{CaptureReport, Report, Status, Tally, validate};
+pub use vruntime::{VruntimeCheck, VruntimeMiss, vruntimes};
