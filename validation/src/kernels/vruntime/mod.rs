@@ -9,8 +9,9 @@
 //!
 //! **Start values.** What happened before the trace is not in it. Free are one vruntime for each task that was there before
 //! (taken from its first charge; it may not lie below the floor of its first placement), and one `min_vruntime` for each
-//! queue: the first placement that depends on it shows it, and it must be one that every earlier placement allows. A
-//! group entity starts where its first wake-up puts it. Forked children have no start value.
+//! queue: the first placement that depends on it shows it, and it must be one that every earlier placement allows. Group
+//! entities start where their first wake-up puts them, or together so much higher as the first placement beside them shows
+//! that nothing else explains. Forked children have no start value.
 
 mod charges;
 mod follow;
