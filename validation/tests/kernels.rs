@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 use validation::capture::{Capture, find_captures};
 use validation::kernels::{
-    BARS, CaptureReport, Report, Status, VruntimeCheck, compare, conformance, known_causes, validate, vruntimes,
+    BARS, CaptureReport, Report, Status, VruntimeCheck, compare, conformance, known_causes, validate,
+    vruntimes,
 };
 use validation::simulate::{CaptureMachine, calibrate};
 
@@ -58,9 +59,9 @@ fn vruntimes_are_the_kernels_at_every_charge() {
     let mut all = VruntimeCheck::default();
     for (capture, check) in checks {
         assert!(check.is_right(), "{}: {check:?}", capture.id);
-        // Start values may explain little: at most one a task, one a queue and one for the group entities on it.
-        let tasks = capture.trace.tasks.len() as u64;
-        assert!(check.starts <= tasks + 2 * (1 + capture.spec.groups.len() as u64), "{}: {check:?}", capture.id);
+        // Start values may explain little: at most one a task and one a queue.
+        let starts = capture.trace.tasks.len() + 1 + capture.spec.groups.len();
+        assert!(check.starts <= starts as u64 && check.untraced <= 10, "{}: {check:?}", capture.id);
         all.add(&check);
     }
     assert!(all.charges > 10_000 && all.placements > 1_000, "{all:?}");

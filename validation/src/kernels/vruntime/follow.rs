@@ -3,7 +3,6 @@
 use sim_core::EntityId;
 use sim_core::kernel::hooks::Hooks;
 use sim_core::observe::{Pick, Place};
-use std::collections::BTreeMap;
 
 /// A placement; on the model's time line.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +26,6 @@ pub(super) struct Follow {
     pub(super) waking: Option<u64>,
     /// The last placement of a task.
     pub(super) placed: Option<Placed>,
-    /// How much higher than at its first wake-up a group entity starts.
-    pub(super) lifts: BTreeMap<EntityId, u64>,
 }
 
 impl Hooks for Follow {
@@ -38,7 +35,7 @@ impl Hooks for Follow {
 
     fn place(&mut self, d: &Place) -> u64 {
         if d.task.is_none() {
-            return d.after.wrapping_add(self.lifts.remove(&d.entity).unwrap_or(0));
+            return d.after;
         }
         let taken = self.waking.take().filter(|_| !d.initial).unwrap_or(d.after);
         self.placed = Some(Placed { min_vruntime: d.min_vruntime, base: d.base, model: d.after, taken });

@@ -1,17 +1,15 @@
 //! vruntime to the nanosecond: the kernel model is charged what the trace's `sched_stat_runtime` says, and each vruntime
 //! the trace then shows is held against the model's.
 //!
-//! **Tolerance.** Run lengths are given in ns and every charge of a task is traced, so that the clock of a busy CPU follows
-//! exactly: what a task is charged, the queue's `min_vruntime`, and so every placement on a queue of tasks follow from
-//! traced numbers alone, and must agree to the ns. A group's entity is charged untraced; where that happens away from a
-//! traced charge its time is known by stamps only: [`STAMP_NS`] of CPU time, in the entity's virtual time. That much, and
-//! no more, a placement on a queue that holds group entities may be off.
+//! **Tolerance: none.** Run lengths are given in ns and every charge of a task is traced, so that the clock of a busy CPU
+//! follows exactly: what a task is charged, the queue's `min_vruntime`, and so every placement on a queue of tasks follow
+//! from traced numbers alone. A group's entity is charged untraced and its vruntime is never shown: a placement on a queue
+//! that holds group entities is taken from the trace and counted as untraced; charges on it are compared.
 //!
 //! **Start values.** What happened before the trace is not in it. Free are one vruntime for each task that was there before
 //! (taken from its first charge; it may not lie below the floor of its first placement), and one `min_vruntime` for each
-//! queue: the first placement that depends on it shows it, and it must be one that every earlier placement allows. Group
-//! entities start where their first wake-up puts them, or together so much higher as the first placement beside them shows
-//! that nothing else explains. Forked children have no start value.
+//! queue: the first placement that depends on it shows it, and it must be one that every earlier placement allows. Forked
+//! children have no start value.
 
 mod charges;
 mod follow;
@@ -22,10 +20,6 @@ use crate::simulate::{Experiment, Inexpressible};
 use charges::Charges;
 use replay::Replay;
 use serde::Serialize;
-
-/// How exactly a stamp tells when a clock was sampled, ns: stamps are whole µs, and up to one more lies between the
-/// sample and the stamp of its event.
-const STAMP_NS: u64 = 2_000;
 
 /// The vruntimes of a capture beside the model's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -38,6 +32,8 @@ pub struct VruntimeCheck {
     pub placements: u64,
     /// Start values taken from the trace, see the module's head.
     pub starts: u64,
+    /// Placements beside group entities, taken from the trace.
+    pub untraced: u64,
     /// Events that did not fit the model's state.
     pub misfits: u64,
     /// The first charge with another vruntime.
@@ -53,8 +49,6 @@ pub struct VruntimeMiss {
     pub after_t0_ns: i64,
     /// The model's vruntime less the kernel's, ns.
     pub off_ns: i64,
-    /// How much it may be off, ns.
-    pub allowed_ns: u64,
 }
 
 impl VruntimeCheck {
@@ -69,6 +63,7 @@ impl VruntimeCheck {
         self.right += o.right;
         self.placements += o.placements;
         self.starts += o.starts;
+        self.untraced += o.untraced;
         self.misfits += o.misfits;
         if self.first_miss.is_none() {
             self.first_miss.clone_from(&o.first_miss);

@@ -2,16 +2,16 @@
 
 use super::charges::{Charge, Charges};
 use super::follow::{Follow, Placed};
-use super::{STAMP_NS, VruntimeCheck, VruntimeMiss};
+use super::{VruntimeCheck, VruntimeMiss};
 use crate::capture::Capture;
 use crate::capture::trace::{Context, TaskIx, TraceEvent, TraceKind};
 use crate::kernels::levels::levels;
 use crate::simulate::add_groups;
 use sim_core::kernel::entity::{before, max_vruntime, min_vruntime as wrapping_min};
 use sim_core::kernel::task::TaskState;
-use sim_core::kernel::weight::{NICE_0_LOAD, calc_delta_fair};
+use sim_core::kernel::weight::calc_delta_fair;
 use sim_core::kernel::{Kernel, KernelConfig, Policy, Schedule, TaskParams};
-use sim_core::{CfsRqId, CpuId, EntityId, GroupId, Instant, TaskId};
+use sim_core::{CfsRqId, CpuId, GroupId, Instant, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 const CPU: CpuId = CpuId(0);
@@ -21,14 +21,9 @@ const BEGIN: u64 = 1_000_000_000;
 /// it, so that it does not matter. Far more than any sleeper's credit.
 const BELOW: u64 = 1 << 40;
 
-/// Start values of queues, as far as learnt.
+/// The `min_vruntime` with which queues start, as far as learnt; on the kernel's time line.
 #[derive(Debug, Default)]
-pub(super) struct Starts {
-    /// A queue's `min_vruntime`, on the kernel's time line.
-    queues: BTreeMap<CfsRqId, u64>,
-    /// How much higher than their first wake-up puts them the group entities of a queue start.
-    groups: BTreeMap<CfsRqId, u64>,
-}
+pub(super) struct Starts(BTreeMap<CfsRqId, u64>);
 
 /// A start value was learnt: the replay is to begin anew.
 pub(super) struct Learnt(pub(super) Starts);
@@ -107,9 +102,6 @@ impl<'a> Replay<'a> {
     /// [`Learnt`] when a queue's start was learnt: replay again with it.
     pub(super) fn run(&mut self) -> Result<(), Learnt> {
         let events = &self.capture.trace.events;
-        let lifts = self.starts.groups.iter().flat_map(|(q, by)| self.groups_on(*q).map(|se| (se, *by)));
-        let lifts: BTreeMap<EntityId, u64> = lifts.collect();
-        self.kernel.hooks.lifts = lifts;
         self.begin();
         for (i, event) in events.iter().enumerate() {
             self.at = i;
@@ -126,7 +118,7 @@ impl<'a> Replay<'a> {
                 _ => {}
             }
         }
-        self.result.starts += (self.starts.queues.len() + self.starts.groups.len()) as u64;
+        self.result.starts += self.starts.0.len() as u64;
         Ok(())
     }
 
@@ -208,16 +200,17 @@ impl<'a> Replay<'a> {
         let q = self.queue(id);
         let model = self.kernel.task_entity(id).vruntime.wrapping_add(self.zero(q, charge.vruntime));
         let mut off = model.wrapping_sub(charge.vruntime) as i64;
+        if placed.is_some() && self.has_groups(q) {
+            self.result.untraced += 1;
+            return Ok(());
+        }
         if let Some(p) = placed {
             // A start value is one the floor allows; any other placement is the model's own.
             let own = if start { max_vruntime(p.base, p.taken) } else { p.model };
             off += own.wrapping_sub(p.taken) as i64;
-        }
-        if let Some(p) = placed {
             self.learn(q, p, off, start)?;
         }
-        let allowed = self.allowed(q);
-        let right = off.unsigned_abs() <= allowed;
+        let right = off == 0;
         if start && right {
             self.result.starts += 1;
             return Ok(());
@@ -228,50 +221,38 @@ impl<'a> Replay<'a> {
         if !right && self.result.first_miss.is_none() {
             let task = self.capture.trace.name(event.current).comm.clone();
             let after_t0_ns = event.at_ns.wrapping_sub(self.capture.clock.t0_ns) as i64;
-            self.result.first_miss =
-                Some(VruntimeMiss { task, after_t0_ns, off_ns: off, allowed_ns: allowed });
+            self.result.first_miss = Some(VruntimeMiss { task, after_t0_ns, off_ns: off });
         }
         Ok(())
     }
 
-    /// A placement that shows more than the supposed starts give tells one of them: the queue's, if the placements before
-    /// allow it, else that of the group entities on it.
+    /// A placement that shows more than the queue's supposed start gives tells the start, if the placements before allow
+    /// it.
     fn learn(&mut self, q: CfsRqId, p: Placed, off: i64, start: bool) -> Result<(), Learnt> {
         let shown = p.model.wrapping_sub(off as u64);
         let min_vruntime = p.min_vruntime.wrapping_add(shown.wrapping_sub(p.base));
         let ceiling = *self.ceilings.entry(q).or_insert(min_vruntime);
-        if off >= 0 || start || off.unsigned_abs() <= self.allowed(q) {
+        if off >= 0 || start || self.starts.0.contains_key(&q) || before(ceiling, min_vruntime) {
             self.ceilings.insert(q, wrapping_min(ceiling, min_vruntime));
             return Ok(());
         }
-        if !self.starts.queues.contains_key(&q) && !before(ceiling, min_vruntime) {
-            let zero = self.zero(q, 0);
-            self.starts.queues.insert(q, zero.wrapping_add(min_vruntime));
-        } else if !self.starts.groups.contains_key(&q) && self.groups_on(q).next().is_some() {
-            self.starts.groups.insert(q, off.unsigned_abs());
-        } else {
-            return Ok(());
-        }
+        let zero = self.zero(q, 0);
+        self.starts.0.insert(q, zero.wrapping_add(min_vruntime));
         Err(Learnt(std::mem::take(&mut self.starts)))
     }
 
     /// The kernel's vruntime at the model's zero, which is where the queue's `min_vruntime` starts. `seen` is a vruntime on
     /// that queue.
     fn zero(&mut self, q: CfsRqId, seen: u64) -> u64 {
-        let learnt = self.starts.queues.get(&q).copied();
+        let learnt = self.starts.0.get(&q).copied();
         *self.zero.entry(q).or_insert(learnt.unwrap_or(seen.wrapping_sub(BELOW)))
     }
 
-    /// How much a vruntime on a queue may be off: nothing, unless group entities are queued on it.
-    fn allowed(&self, q: CfsRqId) -> u64 {
-        let unit = |se| STAMP_NS * NICE_0_LOAD / self.kernel.entity(se).load.weight.max(1);
-        self.groups_on(q).map(unit).max().unwrap_or(0)
-    }
-
-    /// The group entities of a queue.
-    fn groups_on(&self, q: CfsRqId) -> impl Iterator<Item = EntityId> + '_ {
-        let all = (1..self.kernel.nr_groups()).map(|g| self.kernel.group(GroupId::new(g)).se[CPU.index()]);
-        all.filter(move |se| self.kernel.entity(*se).cfs_rq == q)
+    /// Whether group entities are queued on a queue.
+    fn has_groups(&self, q: CfsRqId) -> bool {
+        let mut all =
+            (1..self.kernel.nr_groups()).map(|g| self.kernel.group(GroupId::new(g)).se[CPU.index()]);
+        all.any(|se| self.kernel.entity(se).cfs_rq == q)
     }
 
     fn switch(&mut self, event: &TraceEvent, prev: u32, state: &str, next: u32) {
