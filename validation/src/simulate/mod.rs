@@ -11,6 +11,9 @@ mod program;
 mod record;
 mod starts;
 
+pub(crate) use experiment::add_groups;
 pub use experiment::{Experiment, Inexpressible};
-pub use machine::{Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate};
 pub use starts::Starts;
+pub use machine::{
+    Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate, is_calibrated_on,
+};
