@@ -44,7 +44,7 @@ pub struct RqBalance {
 
 impl RqBalance {
     /// A CPU at boot.
-    pub const fn new() -> RqBalance {
+    pub(in crate::kernel) const fn new() -> RqBalance {
         RqBalance {
             avg_idle: 2 * BOOT_MIGRATION_COST,
             idle_stamp: 0,
