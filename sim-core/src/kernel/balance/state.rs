@@ -50,7 +50,7 @@ impl RqBalance {
             idle_stamp: 0,
             max_idle_balance_cost: BOOT_MIGRATION_COST,
             wake_stamp: 0,
-            wake_avg_idle: BOOT_MIGRATION_COST,
+            wake_avg_idle: 2 * BOOT_MIGRATION_COST,
             avg_scan_cost: 0,
             next_balance: 0,
             push_cpu: None,
