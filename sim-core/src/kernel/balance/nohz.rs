@@ -220,8 +220,8 @@ impl<H: Hooks> Kernel<H> {
 
     /// The idle task has become current.
     ///
-    /// Mirrors: `nohz_run_idle_balance()`, `tick_nohz_idle_stop_tick()`, v4.19–v6.5. The tick stops at once: there are no idle
-    /// states to choose from.
+    /// Mirrors: `nohz_run_idle_balance()`, `tick_nohz_idle_stop_tick()`, v4.19–v6.5. The tick stops at once.
+    /// Deviates: D-123.
     pub(in crate::kernel) fn enter_idle<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         let rq = &mut self.rqs[cpu.index()];
         if std::mem::take(&mut rq.balance.nohz_newidle) && !rq.need_resched {
@@ -243,8 +243,6 @@ struct Pass {
 
 impl Pass {
     fn due_at(&mut self, jiffy: u64) {
-        if self.flags.balance || self.flags.next {
-            self.next_balance = Some(self.next_balance.map_or(jiffy, |n| n.min(jiffy)));
-        }
+        self.next_balance = Some(self.next_balance.map_or(jiffy, |n| n.min(jiffy)));
     }
 }
