@@ -172,6 +172,7 @@ impl<H: Hooks> Kernel<H> {
         }
         if pass.flags.balance && self.jiffies(now) >= self.rqs[cpu.index()].balance.next_balance {
             self.update_rq_clock(cpu, now);
+            self.cpu_load_update(cpu, now);
             self.rebalance_domains(cpu, IdleType::Idle, now, o);
         }
         pass.due_at(self.rqs[cpu.index()].balance.next_balance);
