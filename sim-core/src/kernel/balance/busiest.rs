@@ -69,13 +69,19 @@ impl<H: Hooks> Kernel<H> {
         self.cfs_rqs[self.rqs[cpu.index()].cfs.index()].h_nr_running
     }
 
+    /// Sums what the CPUs of the local group have left for fair tasks; each CPU measures that for itself, in its lowest domain.
+    ///
     /// Mirrors: `update_group_capacity()`, v4.19–v6.5; smp.md §1.5.
     fn update_group_capacity(&mut self, env: &LbEnv<'_>, group: SchedGroupId, now: Instant) {
         let jiffy = self.jiffies(now);
         if env.idle == IdleType::NewlyIdle && jiffy < self.balancing.group(group).next_update {
             return;
         }
-        let capacity = env.domains.group(group).cpus.iter().map(|c| self.capacity_of(c)).sum();
+        let cpus = &env.domains.group(group).cpus;
+        if env.domain.child.is_none() {
+            cpus.iter().for_each(|c| self.update_cpu_capacity(c));
+        }
+        let capacity = cpus.iter().map(|c| self.capacity_of(c)).sum();
         let interval = ms_to_jiffies(self.balancing.domain(env.sd).balance_interval, self.config.hz);
         let interval = interval.clamp(1, self.balancing.max_lb_interval);
         let record = self.balancing.group_mut(group);

@@ -172,6 +172,7 @@ impl<H: Hooks> Kernel<H> {
         }
         if pass.flags.balance && self.jiffies(now) >= self.rqs[cpu.index()].balance.next_balance {
             self.update_rq_clock(cpu, now);
+            self.cpu_load_update(cpu, now);
             self.rebalance_domains(cpu, IdleType::Idle, now, o);
         }
         pass.due_at(self.rqs[cpu.index()].balance.next_balance);
@@ -243,8 +244,6 @@ struct Pass {
 
 impl Pass {
     fn due_at(&mut self, jiffy: u64) {
-        if self.flags.balance || self.flags.next {
-            self.next_balance = Some(self.next_balance.map_or(jiffy, |n| n.min(jiffy)));
-        }
+        self.next_balance = Some(self.next_balance.map_or(jiffy, |n| n.min(jiffy)));
     }
 }
