@@ -3,9 +3,15 @@ use validation::capture::{Capture, find_captures};
 use validation::kernels::many::{MANY_BARS, ManyComparison, compare_many, directions, totals};
 
 fn main() {
+    if let Ok(to) = std::env::var("COMPACT") {
+        for p in std::env::args().skip(1).flat_map(|p| find_captures(p.as_ref()).expect("a folder")) {
+            if !p.to_string_lossy().contains("up1") { validation::capture::compact::compact(&p, to.as_ref()).expect("written"); }
+        }
+        return;
+    }
     let verbose = std::env::var("VERBOSE").is_ok();
     let paths = std::env::args().skip(1).flat_map(|p| find_captures(p.as_ref()).expect("a folder"));
-    let (mut free, mut kept, mut all) = (0, 0, 0);
+    let (mut strict, mut free, mut kept, mut all) = (0, 0, 0, 0);
     let mut runs: Vec<(String, ManyComparison)> = Vec::new();
     for path in paths.filter(|p| !p.to_string_lossy().contains("up1")) {
         let capture = match Capture::load(&path) {
@@ -34,6 +40,7 @@ fn main() {
                 all += 1;
                 kept += u32::from(c.ok());
                 free += u32::from(c.ok_free());
+                strict += u32::from(c.within());
                 let (r, s) = (&c.real, &c.simulated);
                 let (rb, sb) = (r.balanced(), s.balanced());
                 println!(
@@ -49,13 +56,13 @@ fn main() {
                 );
                 if verbose {
                     for x in c.checks.iter().filter(|x| !x.ok) {
-                        println!("    {:?} {:?} real {:.2?} sim {:.2?} allowed {:.2} range {:.2?}", x.bar, x.of, x.measured, x.simulated, x.allowed, x.range);
+                        println!("    {:?} {:?} real {:.2?} sim {:.2?} allowed {:.2} range {:.2?}", x.bar, x.of, x.measured, x.simulated, x.allowed, x.band);
                     }
-                    println!("    chance {}", c.by_chance());
+                    
                 }
                 if std::env::var("SHARES").is_ok() {
                     for x in c.checks.iter().filter(|x| x.of.is_some()) {
-                        println!("S {} {} {} {} {} {:?}", capture.id, x.of.as_deref().unwrap_or(""), x.measured.unwrap_or(0.0), x.simulated.unwrap_or(0.0), x.allowed, x.range);
+                        println!("S {} {} {} {} {} {:?}", capture.id, x.of.as_deref().unwrap_or(""), x.measured.unwrap_or(0.0), x.simulated.unwrap_or(0.0), x.allowed, x.band);
                     }
                 }
                 runs.push((capture.id.name.clone(), c));
@@ -63,7 +70,7 @@ fn main() {
         }
     }
     println!("{kept}/{all}");
-    println!("free {free}/{all}");
+    println!("free {free}/{all} strict {strict}");
     let named: Vec<_> = runs.iter().map(|(n, c)| (n.as_str(), c)).collect();
     for t in totals(&named) { println!("{t:?}"); }
     for t in directions(&named) { println!("{t:?}"); }

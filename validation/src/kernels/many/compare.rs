@@ -36,6 +36,11 @@ impl ManyComparison {
         self.checks.iter().all(|c| c.ok)
     }
 
+    /// Whether every quantity lies within its tolerance, the simulator's own band left aside.
+    pub fn within(&self) -> bool {
+        self.checks.iter().all(|c| c.within)
+    }
+
     /// Whether every bar is kept by runs with starts of the simulator's own.
     pub fn ok_free(&self) -> bool {
         self.free_checks.iter().all(|c| c.ok)
@@ -44,12 +49,6 @@ impl ManyComparison {
     /// Whether a bar is kept.
     pub fn keeps(&self, bar: ManyBar) -> bool {
         self.checks.iter().filter(|c| c.bar == bar).all(|c| c.ok)
-    }
-
-    /// Whether all misses are chance: the real kernel's value lies among those of the simulator's own runs on machines that
-    /// the captures would allow as well.
-    pub fn by_chance(&self) -> bool {
-        self.checks.iter().all(|c| c.ok || c.by_chance())
     }
 }
 
@@ -64,38 +63,38 @@ pub struct Check {
     pub measured: Option<f64>,
     /// In the simulator: the median of its runs.
     pub simulated: Option<f64>,
+    /// The band: least and greatest of its runs.
+    pub band: (f64, f64),
     /// How far apart they may be.
     pub allowed: f64,
-    /// Whether they are not.
+    /// Whether they are not farther apart.
+    pub within: bool,
+    /// Whether the bar is kept: within that tolerance, or the real value lies inside the band.
     pub ok: bool,
-    /// Least and greatest of the simulator's runs.
-    pub range: (f64, f64),
 }
 
 impl Check {
+    /// A check of one run.
     fn new(bar: ManyBar, of: Option<String>, sides: (Option<f64>, Option<f64>), allowed: f64) -> Check {
         let (measured, simulated) = sides;
-        let ok = match sides {
+        let within = match sides {
             (Some(m), Some(s)) => (m - s).abs() <= allowed,
             (m, s) => m.is_none() && s.is_none(),
         };
         let at = simulated.unwrap_or(f64::INFINITY);
-        Check { bar, of, measured, simulated, allowed, ok, range: (at, at) }
+        Check { bar, of, measured, simulated, band: (at, at), allowed, within, ok: within }
     }
 
-    fn by_chance(&self) -> bool {
-        let (min, max) = self.range;
-        (min..=max).contains(&self.measured.unwrap_or(f64::INFINITY))
-    }
-
-    /// The same check of several runs, as one with their median.
+    /// The same check of several runs, as one with their median and band.
     fn median(runs: &[&Check]) -> Option<Check> {
         let first = runs.first()?;
         let mut values: Vec<f64> = runs.iter().map(|c| c.simulated.unwrap_or(f64::INFINITY)).collect();
         values.sort_by(f64::total_cmp);
         let middle = Some(values[values.len() / 2]).filter(|v| v.is_finite());
         let mut check = Check::new(first.bar, first.of.clone(), (first.measured, middle), first.allowed);
-        check.range = (values[0], values[values.len() - 1]);
+        let (min, max) = (values[0], values[values.len() - 1]);
+        check.band = (min, max);
+        check.ok |= (min..=max).contains(&first.measured.unwrap_or(f64::INFINITY));
         Some(check)
     }
 }
@@ -210,14 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_one_by_their_median() {
+    fn runs_are_one_by_their_median_and_band() {
         let run = |s| Check::new(ManyBar::Migrations, None, (Some(9.0), s), 3.0);
-        let runs = [run(Some(2.0)), run(None), run(Some(8.0)), run(Some(4.0)), run(Some(5.0))];
-        let check = Check::median(&runs.iter().collect::<Vec<_>>()).unwrap();
-        assert_eq!((check.simulated, check.range, check.ok), (Some(5.0), (2.0, f64::INFINITY), false));
-        assert!(check.by_chance());
-        let lists = [vec![runs[0].clone()], vec![runs[2].clone()]];
+        let runs = [run(Some(2.0)), run(Some(8.5)), run(Some(4.0)), run(Some(5.0)), run(Some(3.0))];
+        let of = |runs: &[Check]| Check::median(&runs.iter().collect::<Vec<_>>()).unwrap();
+        let check = of(&runs);
+        assert_eq!((check.simulated, check.band, check.within, check.ok), (Some(4.0), (2.0, 8.5), false, false));
+        let check = of(&[runs[0].clone(), runs[2].clone(), run(None)]);
+        assert_eq!((check.simulated, check.within, check.ok), (Some(4.0), false, true));
+        let lists = [vec![runs[0].clone()], vec![runs[1].clone()]];
         let one = medians(lists.iter().map(Vec::as_slice));
-        assert_eq!((one.len(), one[0].simulated, one[0].ok), (1, Some(8.0), true));
+        assert_eq!((one.len(), one[0].simulated, one[0].within), (1, Some(8.5), true));
     }
 }

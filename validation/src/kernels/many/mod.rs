@@ -1,6 +1,7 @@
 //! Captures of several CPUs: how tasks are spread, beside the simulator.
 
 mod bars;
+mod causes;
 mod compare;
 mod figures;
 mod report;
@@ -8,6 +9,7 @@ mod shares;
 mod versions;
 
 pub use bars::{MANY_BARS, ManyBars};
+pub use causes::{ManyCause, many_causes};
 pub use compare::{Check, ManyBar, ManyComparison, compare_many};
 pub use figures::Figures;
 pub(super) use report::{job, write_many};
