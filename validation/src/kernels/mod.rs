@@ -4,8 +4,8 @@ mod bars;
 mod causes;
 mod compare;
 mod conformance;
-pub mod many;
 mod levels;
+pub mod many;
 mod report;
 mod vruntime;
 

@@ -287,7 +287,10 @@ impl Report {
     }
 
     fn write_left_out(&self, out: &mut String) -> std::fmt::Result {
-        let left = self.captures.iter().filter(|c| matches!(c.status, Status::NotExpressible(_) | Status::Unreadable(_)));
+        let left = self
+            .captures
+            .iter()
+            .filter(|c| matches!(c.status, Status::NotExpressible(_) | Status::Unreadable(_)));
         for (i, c) in left.enumerate() {
             if i == 0 {
                 writeln!(out, "\nnot compared:")?;

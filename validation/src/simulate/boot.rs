@@ -21,8 +21,9 @@ pub(super) fn boot_ends(cpus: u32) -> Nanos {
 /// Tasks pinned to a CPU each: two at first; then one on every CPU in turn, from CPU `first` on, which end together.
 pub(super) fn boot(cpus: u32, first: u32) -> Vec<TaskSpec> {
     let cpu = |i: u32| CpuId((first % cpus + i) % cpus);
-    let mut tasks: Vec<TaskSpec> =
-        (cpus.saturating_sub(2)..cpus).map(|i| busy(cpu(i), Nanos::ZERO, Nanos(FIRST.0 - STAGGER.0 / 2))).collect();
+    let mut tasks: Vec<TaskSpec> = (cpus.saturating_sub(2)..cpus)
+        .map(|i| busy(cpu(i), Nanos::ZERO, Nanos(FIRST.0 - STAGGER.0 / 2)))
+        .collect();
     for i in 0..cpus {
         let start = FIRST + Nanos(STAGGER.0 * u64::from(i));
         tasks.push(busy(cpu(i), start, Nanos(STAGGER.0 * u64::from(cpus - i))));

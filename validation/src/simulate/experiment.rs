@@ -2,8 +2,8 @@
 
 use super::background::background;
 use super::boot::{boot, boot_ends};
-use super::forking::forking;
 use super::driver::{DriverCosts, driver, shell};
+use super::forking::forking;
 use super::machine::{CaptureMachine, UnknownMachine};
 use super::program::{Handle, Shared};
 use super::record::Recorder;
@@ -161,8 +161,7 @@ impl<'a> Experiment<'a> {
         sim.run()?;
         let tasks = sim.tasks().to_vec();
         let counts = sim.observer.balance().to_vec();
-        let timeline =
-            sim.observer.timeline(self.kernel.cpus, &tasks, self.t0 + Nanos(machine.timer_irq_ns));
+        let timeline = sim.observer.timeline(self.kernel.cpus, &tasks, self.t0 + Nanos(machine.timer_irq_ns));
         Ok((timeline, counts))
     }
 

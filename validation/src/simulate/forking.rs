@@ -84,9 +84,9 @@ impl Busy {
     /// Busy time of all CPUs until a point in time, at least one being busy.
     fn sum(&self, at: u64) -> u64 {
         let step = self.steps.partition_point(|s| s.0 <= at);
-        self.steps[..step].last().map_or(0, |(since, busy, sum)| {
-            sum.saturating_add((at - since).saturating_mul((*busy).max(1)))
-        })
+        self.steps[..step]
+            .last()
+            .map_or(0, |(since, busy, sum)| sum.saturating_add((at - since).saturating_mul((*busy).max(1))))
     }
 
     /// The median of spans, each divided by the mean number of busy CPUs in it.

@@ -101,7 +101,8 @@ impl CaptureMachine {
     /// When no capture of such a kernel was calibrated.
     pub fn of(profile: &str) -> Result<CaptureMachine, UnknownMachine> {
         let all: Vec<CaptureMachine> = serde_json::from_str(MACHINES).unwrap_or_default();
-        let nearest = NEAREST.iter().find(|(name, _)| *name == profile).map_or(profile, |(_, nearest)| nearest);
+        let nearest =
+            NEAREST.iter().find(|(name, _)| *name == profile).map_or(profile, |(_, nearest)| nearest);
         all.into_iter()
             .find(|m| m.profile == nearest)
             .ok_or_else(|| UnknownMachine { profile: profile.to_owned() })

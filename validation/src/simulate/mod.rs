@@ -13,7 +13,7 @@ mod starts;
 
 pub(crate) use experiment::add_groups;
 pub use experiment::{Experiment, Inexpressible};
-pub use starts::Starts;
 pub use machine::{
     Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate, is_calibrated_on,
 };
+pub use starts::Starts;

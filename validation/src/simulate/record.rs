@@ -23,7 +23,6 @@ fn who(task: Option<TaskId>) -> Who {
 
 impl Observer for Recorder {
     fn event(&mut self, at: Instant, event: &Event) {
-        if std::env::var("LBDUMP").is_ok() && matches!(event, Event::LoadBalance{..} | Event::ActiveBalance{..} | Event::Migrate{..}) { eprintln!("LB {:.1} {event:?}", at.0 as f64 / 1e3 - self.from.0 as f64 / 1e3); }
         match *event {
             Event::Context { cpu, .. } => self.acts = cpu.0,
             Event::LoadBalance { .. } | Event::ActiveBalance { .. } => self.balanced(event),
@@ -78,8 +77,10 @@ impl Recorder {
                     IdleType::NotIdle => &mut counts.busy,
                     IdleType::NewlyIdle => &mut counts.newly_idle,
                 };
-                let failed =
-                    matches!(outcome, BalanceOutcome::Failed | BalanceOutcome::ActiveBalance | BalanceOutcome::Pinned);
+                let failed = matches!(
+                    outcome,
+                    BalanceOutcome::Failed | BalanceOutcome::ActiveBalance | BalanceOutcome::Pinned
+                );
                 pass.tries += 1;
                 pass.failed += u64::from(failed);
                 pass.moved += u64::from(moved);

@@ -177,7 +177,13 @@ fn medians<'a>(runs: impl Iterator<Item = &'a [Check]>) -> Vec<Check> {
 }
 
 /// Everything that is held against a bar. The list is the same for every run of a capture.
-fn checks(real: &Figures, simulated: &Figures, shares: Vec<TaskShare>, bars: &ManyBars, cpus: u32) -> Vec<Check> {
+fn checks(
+    real: &Figures,
+    simulated: &Figures,
+    shares: Vec<TaskShare>,
+    bars: &ManyBars,
+    cpus: u32,
+) -> Vec<Check> {
     let share = |s: TaskShare| {
         let sides = (Some(s.measured_pct), Some(s.simulated_pct));
         Check::new(ManyBar::Share, Some(s.name), sides, bars.share_points.max(s.turn_pct))
@@ -214,7 +220,10 @@ mod tests {
         let runs = [run(Some(2.0)), run(Some(8.5)), run(Some(4.0)), run(Some(5.0)), run(Some(3.0))];
         let of = |runs: &[Check]| Check::median(&runs.iter().collect::<Vec<_>>()).unwrap();
         let check = of(&runs);
-        assert_eq!((check.simulated, check.band, check.within, check.ok), (Some(4.0), (2.0, 8.5), false, false));
+        assert_eq!(
+            (check.simulated, check.band, check.within, check.ok),
+            (Some(4.0), (2.0, 8.5), false, false)
+        );
         let check = of(&[runs[0].clone(), runs[2].clone(), run(None)]);
         assert_eq!((check.simulated, check.within, check.ok), (Some(4.0), false, true));
         let lists = [vec![runs[0].clone()], vec![runs[1].clone()]];

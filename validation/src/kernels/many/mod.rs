@@ -13,4 +13,4 @@ pub use causes::{ManyCause, many_causes};
 pub use compare::{Check, ManyBar, ManyComparison, compare_many};
 pub use figures::Figures;
 pub(super) use report::{job, write_many};
-pub use versions::{Direction, Order, Total, VERSIONS, directions, totals};
+pub use versions::{Direction, Named, Order, Total, VERSIONS, directions, totals};
