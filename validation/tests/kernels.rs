@@ -47,7 +47,8 @@ fn the_known_misses_are_the_misses() {
     let known = known_causes();
     let mut listed: Vec<_> = known.iter().map(|c| (c.capture.as_str(), c.bar)).collect();
     let mut missed: Vec<_> = REPORT.misses().into_iter().map(|(id, bar, _)| (id, bar)).collect();
-    (listed.sort(), missed.sort());
+    listed.sort();
+    missed.sort();
     assert_eq!(listed, missed);
     assert!(known.iter().all(|c| c.cause.len() > 20));
 }

@@ -21,7 +21,7 @@ pub enum Status {
     /// It was simulated and compared.
     Compared {
         /// The free-running simulation beside the measurement.
-        comparison: Comparison,
+        comparison: Box<Comparison>,
         /// The model driven by the trace.
         conformance: Conformance,
         /// vruntimes, where the trace has them.
@@ -60,7 +60,7 @@ impl CaptureReport {
                         let comparison = Box::new(compare_many(&capture, &MANY_BARS)?);
                         return Ok(Status::ComparedMany { comparison });
                     }
-                    let comparison = compare(&capture, &BARS)?;
+                    let comparison = Box::new(compare(&capture, &BARS)?);
                     let (conformance, vruntime) = (conformance(&capture)?, vruntimes(&capture)?);
                     let mut causes = known_causes();
                     causes.retain(|c| c.capture == id && !c.bar.is_kept(&comparison));

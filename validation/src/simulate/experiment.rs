@@ -156,7 +156,7 @@ impl<'a> Experiment<'a> {
         let end = self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER;
         // On several CPUs it matters where the driver's children were put.
         let from = if self.kernel.cpus == 1 { self.t0 - Nanos::from_millis(1) } else { Instant::ZERO };
-        let recorder = Recorder::starting(from);
+        let recorder = Recorder::starting(from, Instant::ZERO + self.driver_starts());
         let mut sim = self.simulation(machine, seed, end, recorder, StartHooks::new(self.capture, starts));
         sim.run()?;
         let tasks = sim.tasks().to_vec();
@@ -208,7 +208,7 @@ impl<'a> Experiment<'a> {
         let mut first = TaskSpec {
             name: "wl".to_owned(),
             path: "wl".to_owned(),
-            start: Instant::ZERO + if self.kernel.cpus == 1 { BEFORE } else { boot_ends(self.kernel.cpus) },
+            start: Instant::ZERO + self.driver_starts(),
             nice: 0,
             policy: Policy::Normal,
             affinity: None,
@@ -228,6 +228,11 @@ impl<'a> Experiment<'a> {
         }
         sim.add_task(first);
         sim
+    }
+
+    /// When the driver starts.
+    fn driver_starts(&self) -> Nanos {
+        if self.kernel.cpus == 1 { BEFORE } else { boot_ends(self.kernel.cpus) }
     }
 
     /// Where the driver was when it forked its first task.

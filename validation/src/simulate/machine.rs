@@ -160,24 +160,6 @@ impl CaptureMachine {
         machines.split_off(1)
     }
 
-    /// Work of the kernel and of the driver, which a slower machine takes longer for.
-    fn paths(&mut self) -> [&mut u64; 12] {
-        [
-            &mut self.tick_ns,
-            &mut self.irq_exit_ns,
-            &mut self.wakeup_ns,
-            &mut self.context_switch_ns,
-            &mut self.syscall_exit_ns,
-            &mut self.sleep_ns,
-            &mut self.pipe_ns,
-            &mut self.pipe_kib_ns,
-            &mut self.run_overshoot_ns,
-            &mut self.fork_ns,
-            &mut self.fork_child_ns,
-            &mut self.exit_ns,
-        ]
-    }
-
     /// Every delay moved by `ns`, none below zero: the band of what delays known to ±1 µs allow.
     #[must_use]
     pub fn shifted(&self, ns: i64) -> CaptureMachine {

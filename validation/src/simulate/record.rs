@@ -10,6 +10,8 @@ use sim_core::{Instant, TaskId};
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
     from: Instant,
+    /// Balancing is counted from here on.
+    count_from: Instant,
     events: Vec<SchedEvent>,
     /// The CPU that acts: a wake-up is recorded on the waker's.
     acts: u32,
@@ -25,7 +27,9 @@ impl Observer for Recorder {
     fn event(&mut self, at: Instant, event: &Event) {
         match *event {
             Event::Context { cpu, .. } => self.acts = cpu.0,
-            Event::LoadBalance { .. } | Event::ActiveBalance { .. } => self.balanced(event),
+            Event::LoadBalance { .. } | Event::ActiveBalance { .. } if at >= self.count_from => {
+                self.balanced(event)
+            }
             _ => {}
         }
         if at < self.from {
@@ -62,9 +66,9 @@ impl Observer for Recorder {
 }
 
 impl Recorder {
-    /// Records what happens from a point in time on; balancing is counted from the beginning.
-    pub(super) fn starting(from: Instant) -> Recorder {
-        Recorder { from, ..Recorder::default() }
+    /// Records what happens from `from` on, and counts balancing from `count_from` on.
+    pub(super) fn starting(from: Instant, count_from: Instant) -> Recorder {
+        Recorder { from, count_from, ..Recorder::default() }
     }
 
     /// Counts an attempt as `/proc/schedstat` does.
