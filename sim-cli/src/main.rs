@@ -11,6 +11,7 @@ mod load;
 mod output;
 mod schedule_digest;
 mod simulate;
+mod spread;
 mod stats;
 mod sweeping;
 mod text;

@@ -104,6 +104,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         task
     }
 
+    /// Makes what the kernel leaves to chance depend on a run's seed; see [`Kernel::seed`].
+    pub fn seed(&mut self, seed: u64) {
+        self.kernel.seed(seed);
+    }
+
     /// Creates a task group below `parent`; see [`Kernel::add_group`].
     pub fn add_group(&mut self, parent: GroupId, shares: u64, idle: bool) -> GroupId {
         self.kernel.add_group(parent, shares, idle)

@@ -291,7 +291,9 @@ impl<W: Write> Observer for Ftrace<W> {
             Event::TickPreempt { .. }
             | Event::Count { .. }
             | Event::NonTask { .. }
-            | Event::StopRuntime { .. } => {}
+            | Event::StopRuntime { .. }
+            | Event::LoadBalance { .. }
+            | Event::ActiveBalance { .. } => {}
         }
     }
 }
