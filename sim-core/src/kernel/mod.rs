@@ -34,6 +34,7 @@ pub use wakeup::Wake;
 
 use crate::cpumask::CpuMask;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
+use crate::machine::topology::Topology;
 use crate::observe::Observer;
 use crate::time::{Instant, Nanos};
 use entity::SchedEntity;
@@ -42,6 +43,7 @@ use hooks::{Hooks, NoHooks};
 use rules::Rules;
 use runqueue::{CfsRq, Rq};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use task::SchedTask;
 use tunables::Tunables;
 
@@ -70,6 +72,12 @@ pub struct KernelConfig {
     pub features: Features,
     /// Online CPUs.
     pub cpus: u32,
+    /// Which CPUs share what. Not used by placement and balancing yet (D-001).
+    #[serde(skip)]
+    pub topology: Arc<Topology>,
+    /// Sets of CPUs that balance load only among themselves; none for the whole machine.
+    #[serde(skip)]
+    pub partitions: Vec<CpuMask>,
     /// Ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Preemption model.
@@ -85,15 +93,27 @@ pub struct KernelConfig {
 }
 
 impl KernelConfig {
-    /// A kernel with its boot defaults on a machine with `cpus` CPUs: HZ 250, voluntary preemption.
+    /// A kernel with its boot defaults on a machine of `cpus` equal CPUs: HZ 250, voluntary preemption.
+    ///
+    /// # Panics
+    /// When there is no CPU or there are more than [`crate::cpumask::MAX_CPUS`].
     pub fn new(profile: &'static Profile, cpus: u32) -> KernelConfig {
+        let topology = Topology::uniform(cpus).unwrap_or_else(|e| panic!("{e}"));
+        KernelConfig::on(profile, Arc::new(topology))
+    }
+
+    /// A kernel with its boot defaults on a machine: HZ 250, voluntary preemption.
+    pub fn on(profile: &'static Profile, topology: Arc<Topology>) -> KernelConfig {
         let rules = profile.rules();
+        let cpus = topology.online().count() as u32;
         KernelConfig {
             profile: profile.name,
             tunables: Tunables::boot(cpus),
             features: rules.features,
             rules,
             cpus,
+            topology,
+            partitions: Vec::new(),
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,

@@ -16,6 +16,7 @@ mod schema;
 mod step;
 mod step_reader;
 mod task;
+mod topology;
 
 pub use change::{ChangeSpec, TaskChange};
 pub(crate) use check::expand;
@@ -28,6 +29,7 @@ pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, 
 pub use schema::json_schema;
 pub use step::{PipeTransfer, Step};
 pub use task::TaskDef;
+pub use topology::{TopologySpec, TopologyTable, named_machine};
 
 use crate::kernel_compile::KernelCompile;
 use crate::schema::PlainName;
@@ -38,7 +40,9 @@ use node::{Node, Origin, Segment};
 use schema::SessionNumber;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sim_core::machine::topology::Topology;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The largest scenario file: 1 MiB. The settings that override it may be as large again in total.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -55,6 +59,9 @@ pub struct Scenario {
     pub kernel: KernelSpec,
     /// On which machine.
     pub machine: MachineSpec,
+    /// The machine's CPUs, as the machine says.
+    #[serde(skip)]
+    pub topology: Arc<Topology>,
     /// With which costs.
     pub costs: CostsSpec,
     /// For how long.
@@ -146,9 +153,11 @@ fn default_seed() -> u64 {
     1
 }
 
-impl From<ScenarioFile> for Scenario {
-    fn from(file: ScenarioFile) -> Scenario {
+impl ScenarioFile {
+    fn on(self, topology: Topology) -> Scenario {
+        let file = self;
         Scenario {
+            topology: Arc::new(topology),
             name: file.name,
             seed: file.seed,
             kernel: file.kernel,
@@ -226,7 +235,9 @@ fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
         overrides::apply(&mut root, i, key, value)?;
     }
     let file = ScenarioFile::deserialize(NodeReader(&root)).map_err(|mistake| mistake.0)?;
-    let scenario = Scenario::from(file);
-    check::check(&scenario).map_err(|(path, problem)| problem.at(node::find(&root, &path)))?;
+    let at_place = |(path, problem): (check::Path, Box<Problem>)| problem.at(node::find(&root, &path));
+    let topology = file.machine.build_topology().map_err(at_place)?;
+    let scenario = file.on(topology);
+    check::check(&scenario).map_err(at_place)?;
     Ok((root, scenario))
 }
