@@ -5,6 +5,7 @@ use sim_core::kernel::hooks::Hooks;
 use sim_core::observe::Observer;
 use sim_core::{SimError, Simulation};
 use sim_workloads::scenario::ScenarioError;
+use sim_workloads::topology::ImportError;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use thiserror::Error;
@@ -18,6 +19,9 @@ pub(crate) enum Failure {
     /// A mistake in a study file.
     #[error("{file}: {message}")]
     Study { file: String, message: String },
+    /// A description of a machine that cannot be used.
+    #[error("{place}: {error}")]
+    Machine { place: String, error: ImportError },
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read { file: PathBuf, source: std::io::Error },
@@ -78,6 +82,7 @@ impl Failure {
             Failure::Capture(_)
             | Failure::Scenario(_)
             | Failure::Study { .. }
+            | Failure::Machine { .. }
             | Failure::Read { .. }
             | Failure::Invalid { .. } => 3,
             Failure::Run { .. } => 5,

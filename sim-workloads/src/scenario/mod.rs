@@ -9,6 +9,7 @@ mod group;
 mod groups_check;
 mod kernel;
 mod machine;
+mod machine_file;
 mod node;
 mod objects;
 mod overrides;
@@ -24,6 +25,7 @@ pub use error::{ErrorKind, Place, ScenarioError};
 pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
 pub use machine::{CostsSpec, InterferenceSpec, MachineSpec, RunSpec};
+pub use machine_file::Machine;
 pub(crate) use objects::Kind;
 pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};
 pub use schema::json_schema;
@@ -216,7 +218,7 @@ impl Document {
     }
 }
 
-fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
+fn check_size(source: &Source) -> Result<(), Box<Problem>> {
     if source.text.len() > MAX_BYTES {
         let message = format!("the file has {} bytes: at most {MAX_BYTES} are allowed", source.text.len());
         return Err(Problem::new(ErrorKind::Limit, message));
@@ -230,6 +232,11 @@ fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
         );
         return Err(Problem::new(ErrorKind::Limit, message).at(Origin::Override(0)));
     }
+    Ok(())
+}
+
+fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
+    check_size(source)?;
     let mut root = node::parse(&source.text)?;
     for (i, (key, value)) in source.overrides.iter().enumerate() {
         overrides::apply(&mut root, i, key, value)?;
