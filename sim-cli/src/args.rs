@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
 use crate::verbs::{
-    check, compare, explain, kernel, machine, new, run, schema, study, sweep, trace, validate,
+    check, compare, explain, kernel, machine, new, run, schema, study, sweep, topology, trace, validate,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -21,6 +21,7 @@ Examples:
   cfsim new my-idea && cfsim check my-idea.toml
   cfsim trace scenarios/two-hogs.toml -o hogs.txt
   cfsim explain scenarios/hog-and-sleeper.toml --task sleeper --to 100ms
+  cfsim topology show i7-8700 --kernel 5.4
   cfsim validate kernels
 
 Exit codes:
@@ -64,6 +65,7 @@ pub(crate) enum Verb {
     Schema(schema::SchemaArgs),
     Trace(trace::TraceArgs),
     Explain(explain::ExplainArgs),
+    Topology(topology::TopologyArgs),
     Validate(validate::ValidateArgs),
 }
 

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Schema(args) => verbs::schema::main(args),
         Verb::Trace(args) => verbs::trace::main(args, talk),
         Verb::Explain(args) => verbs::explain::main(args, talk),
+        Verb::Topology(args) => verbs::topology::main(args),
         Verb::Validate(args) => verbs::validate::main(args, talk),
     };
     match result {

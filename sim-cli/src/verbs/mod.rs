@@ -10,5 +10,6 @@ pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod study;
 pub(crate) mod sweep;
+pub(crate) mod topology;
 pub(crate) mod trace;
 pub(crate) mod validate;

@@ -42,7 +42,7 @@ use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::machine::topology::Topology;
 use crate::observe::Observer;
 use crate::time::{Instant, Nanos};
-use domains::{Domains, LlcId};
+use domains::{Domains, DomainsError, LlcId};
 use entity::SchedEntity;
 use features::Features;
 use hooks::{Hooks, NoHooks};
@@ -81,6 +81,9 @@ pub struct KernelConfig {
     /// How the CPUs hang together.
     #[serde(skip)]
     pub topology: Arc<Topology>,
+    /// Sets of CPUs that balance load only among themselves; none for the whole machine.
+    #[serde(skip)]
+    pub partitions: Vec<CpuMask>,
     /// Ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Preemption model.
@@ -117,6 +120,7 @@ impl KernelConfig {
             rules,
             cpus: topology.nr_cpu_ids() as u32,
             topology,
+            partitions: Vec::new(),
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,
@@ -125,6 +129,14 @@ impl KernelConfig {
             irq_time_accounting: false,
             steal_time_accounting: false,
         }
+    }
+
+    /// The scheduling domains of the machine.
+    ///
+    /// # Errors
+    /// When the partitions overlap or name CPUs the machine has not.
+    pub fn domains(&self) -> Result<Domains, DomainsError> {
+        domains::build(&self.topology, &self.rules, &self.partitions)
     }
 
     /// The tick period, ns.
@@ -171,8 +183,7 @@ impl<H: Hooks> Kernel<H> {
         let root = |i| CfsRq::new(CpuId::new(i), GroupId::ROOT, None);
         let queues: Vec<CfsRqId> = (0..cpus).map(CfsRqId::new).collect();
         let topology = Arc::clone(&config.topology);
-        let domains = domains::build(&topology, &config.rules, &[]);
-        let domains = domains.expect("without partitions nothing can be wrong with them");
+        let domains = config.domains().expect("the partitions have been checked");
         let mut kernel = Kernel {
             rqs: queues.iter().map(|q| Rq::new(*q)).collect(),
             cfs_rqs: (0..cpus).map(root).collect(),

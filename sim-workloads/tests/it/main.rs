@@ -15,6 +15,7 @@ mod samples;
 mod schema;
 mod streams;
 mod teaching;
+mod topology;
 mod waits;
 
 use sim_core::program::{Action, Program, ProgramContext};

@@ -5,14 +5,13 @@ mod totals;
 
 use crate::args::{OutputArgs, ScenarioArgs};
 use crate::experiment::{self, GroupBy};
-use crate::failure::Failure;
-use crate::output::{self, Talk};
-use crate::text;
 use crate::export::schedstat;
+use crate::failure::Failure;
 use crate::load::Loaded;
+use crate::output::{self, Talk};
 use crate::simulate;
+use crate::text;
 use clap::Args;
-use sim_core::kernel::domains;
 use sim_core::kernel::hooks::NoHooks;
 use sim_core::observe::Schedstat;
 use std::path::{Path, PathBuf};
@@ -62,7 +61,8 @@ pub(crate) fn main(args: &RunArgs, talk: Talk) -> Result<(), Failure> {
     ));
     if let Some(file) = &args.schedstat {
         if args.runs > 1 {
-            return Err(Failure::usage("--schedstat holds the counters of one run: leave out --runs"));
+            let message = "--schedstat holds the counters of one run: leave out --runs".to_owned();
+            return Err(Failure::Usage(message));
         }
         write_schedstat(&loaded, file)?;
     }
@@ -80,16 +80,15 @@ fn write_schedstat(loaded: &Loaded, file: &Path) -> Result<(), Failure> {
     let config = &loaded.resolved.config.kernel;
     let topology = Arc::clone(&config.topology);
     let tick_ns = config.tick_ns();
-    let domains = domains::build(&topology, &config.rules, &config.partitions)
-        .map_err(|e| Failure::usage(&e.to_string()))?;
+    let domains = config.domains().map_err(|e| Failure::Usage(e.to_string()))?;
     let stat = Schedstat::new(domains, topology.nr_cpu_ids());
     let seed = loaded.resolved.seed;
     let mut simulation = simulate::prepare(loaded, seed, None, stat, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
     let text = schedstat::text(&simulation.observer, &topology, outcome.at, tick_ns);
     if file == Path::new("-") {
-        output::write(&text)
+        output::text(&text)
     } else {
-        std::fs::write(file, text).map_err(Failure::Write)
+        std::fs::write(file, text).map_err(|source| Failure::Create { file: file.to_owned(), source })
     }
 }
