@@ -668,7 +668,10 @@ pub const CHANGES: &[Change] = &[
         since: Release::new(5, 18, 0),
         stable: &[],
         what: "imb_numa_nr: how many tasks nodes may differ by depends on their caches",
-        apply: |r| r.imb_numa_nr = true,
+        apply: |r| {
+            r.imb_numa_nr = true;
+            r.balance.numa_tolerance = NumaTolerance::ImbNumaNr;
+        },
     },
     Change {
         id: "idlest-imb-numa-nr",

@@ -34,6 +34,7 @@ pub use balance::{LlcShared, RqBalance};
 pub use group::{GroupError, TaskGroup};
 pub use lifecycle::TaskParams;
 pub use policy::Policy;
+pub use select::WakeeFlips;
 pub use version::{PROFILES, Profile, UnknownProfile};
 pub use wakeup::Wake;
 

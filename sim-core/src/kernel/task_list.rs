@@ -7,7 +7,7 @@ use crate::id::{CpuId, TaskId};
 
 /// A task's neighbours in the list it is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TaskLinks {
+pub(super) struct TaskLinks {
     towards_head: Option<TaskId>,
     towards_tail: Option<TaskId>,
 }

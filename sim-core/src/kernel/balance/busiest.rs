@@ -75,7 +75,11 @@ impl<H: Hooks> Kernel<H> {
         if env.idle == IdleType::NewlyIdle && jiffy < self.balancing.group(group).next_update {
             return;
         }
-        let capacity = env.domains.group(group).cpus.iter().map(|c| self.capacity_of(c)).sum();
+        let cpus = &env.domains.group(group).cpus;
+        if let (1, Some(only)) = (cpus.count(), cpus.lowest()) {
+            self.update_cpu_capacity(only);
+        }
+        let capacity = cpus.iter().map(|c| self.capacity_of(c)).sum();
         let interval = ms_to_jiffies(self.balancing.domain(env.sd).balance_interval, self.config.hz);
         let interval = interval.clamp(1, self.balancing.max_lb_interval);
         let record = self.balancing.group_mut(group);

@@ -1,4 +1,4 @@
-//! How load spreads over CPUs.
+//! How load spreads over CPUs. Deviates: D-122.
 
 mod active;
 mod busiest;
@@ -16,6 +16,8 @@ mod state;
 pub(crate) mod stats;
 #[cfg(test)]
 mod tables;
+#[cfg(test)]
+mod tests;
 
 pub(in crate::kernel) use state::Balancing;
 pub use state::{LlcShared, RqBalance};

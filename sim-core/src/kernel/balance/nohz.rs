@@ -172,6 +172,7 @@ impl<H: Hooks> Kernel<H> {
         }
         if pass.flags.balance && self.jiffies(now) >= self.rqs[cpu.index()].balance.next_balance {
             self.update_rq_clock(cpu, now);
+            self.cpu_load_update(cpu, now);
             self.rebalance_domains(cpu, IdleType::Idle, now, o);
         }
         pass.due_at(self.rqs[cpu.index()].balance.next_balance);
@@ -220,8 +221,8 @@ impl<H: Hooks> Kernel<H> {
 
     /// The idle task has become current.
     ///
-    /// Mirrors: `nohz_run_idle_balance()`, `tick_nohz_idle_stop_tick()`, v4.19–v6.5. The tick stops at once: there are no idle
-    /// states to choose from.
+    /// Mirrors: `nohz_run_idle_balance()`, `tick_nohz_idle_stop_tick()`, v4.19–v6.5. The tick stops at once.
+    /// Deviates: D-123.
     pub(in crate::kernel) fn enter_idle<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         let rq = &mut self.rqs[cpu.index()];
         if std::mem::take(&mut rq.balance.nohz_newidle) && !rq.need_resched {

@@ -14,7 +14,7 @@ use crate::observe::{
 use crate::time::Instant;
 use std::sync::Arc;
 
-/// Time an attempt takes, ns: a fixed part, and a part for each CPU of the domain (smp.md §8, unsure).
+/// Time an attempt takes, ns: a fixed part, and a part for each CPU of the domain (smp.md §8, unsure). Deviates: D-121.
 const ATTEMPT_NS: u64 = 700;
 const ATTEMPT_NS_PER_CPU: u64 = 100;
 /// Interval, ms, up to which a domain whose tasks are all pinned backs off (`MAX_PINNED_INTERVAL`).

@@ -31,15 +31,15 @@ pub struct RqBalance {
     /// The CPU that waits for the running task to be pushed to it (`active_balance`, `push_cpu`).
     pub push_cpu: Option<CpuId>,
     /// What a kick asks this CPU to do for idle CPUs (`nohz_flags`).
-    pub(super) nohz_flags: NohzFlags,
+    pub(in crate::kernel) nohz_flags: NohzFlags,
     /// The tick is stopped, as far as balancing knows: cleared at the first busy tick.
-    pub(super) nohz_tick_stopped: bool,
+    pub(in crate::kernel) nohz_tick_stopped: bool,
     /// Sleeping tasks may have left load here that decays.
-    pub(super) has_blocked_load: bool,
+    pub(in crate::kernel) has_blocked_load: bool,
     /// Jiffy of the last refresh of that load for others.
-    pub(super) last_blocked_update: u64,
+    pub(in crate::kernel) last_blocked_update: u64,
     /// The idle loop is to refresh the load of tickless idle CPUs first (5.13 and later).
-    pub(super) nohz_newidle: bool,
+    pub(in crate::kernel) nohz_newidle: bool,
 }
 
 impl RqBalance {
@@ -79,7 +79,7 @@ impl RqBalance {
 
 /// What one CPU is asked to do for the tickless idle CPUs (`NOHZ_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NohzFlags {
+pub(in crate::kernel) struct NohzFlags {
     /// Balance their domains.
     pub(super) balance: bool,
     /// Refresh their blocked load.

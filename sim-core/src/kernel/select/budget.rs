@@ -7,7 +7,7 @@ use crate::kernel::balance::RqBalance;
 /// CPU has for it and `scan_cost` what a search costs on average, both in ns.
 ///
 /// Mirrors: `select_idle_cpu()`, v4.19–v6.5.
-pub fn sis_prop(weight: u32, idle: u64, scan_cost: u64) -> u64 {
+pub(super) fn sis_prop(weight: u32, idle: u64, scan_cost: u64) -> u64 {
     let span = u64::from(weight) * idle;
     let cost = scan_cost + 1;
     if span > 4 * cost { span / cost } else { 4 }
@@ -16,7 +16,7 @@ pub fn sis_prop(weight: u32, idle: u64, scan_cost: u64) -> u64 {
 /// The idle time of a CPU that bounds its searches, ns. Ages `wake_avg_idle`, where it is used, to the present jiffy.
 ///
 /// Mirrors: `select_idle_cpu()`, v4.19–v6.5.
-pub fn scan_idle_time(rq: &mut RqBalance, rule: ScanBudget, jiffies: u64) -> u64 {
+pub(super) fn scan_idle_time(rq: &mut RqBalance, rule: ScanBudget, jiffies: u64) -> u64 {
     match rule {
         ScanBudget::AvgIdle => rq.avg_idle / 512,
         ScanBudget::WakeAvgIdle => {
@@ -32,7 +32,7 @@ pub fn scan_idle_time(rq: &mut RqBalance, rule: ScanBudget, jiffies: u64) -> u64
 /// Accounts a search that took `time` ns and was not given up.
 ///
 /// Mirrors: the end of `select_idle_cpu()`, v4.19–v6.5.
-pub fn account_scan(rq: &mut RqBalance, rule: ScanBudget, average: ScanCostAverage, time: u64) {
+pub(super) fn account_scan(rq: &mut RqBalance, rule: ScanBudget, average: ScanCostAverage, time: u64) {
     if rule == ScanBudget::WakeAvgIdle {
         rq.wake_avg_idle = rq.wake_avg_idle.saturating_sub(time);
     }
@@ -47,7 +47,7 @@ pub fn account_scan(rq: &mut RqBalance, rule: ScanBudget, average: ScanCostAvera
 /// CPUs a search may examine in a last-level cache of `weight` CPUs with this summed utilisation (`SIS_UTIL`).
 ///
 /// Mirrors: `update_idle_cpu_scan()`, v6.0–v6.5.
-pub fn nr_idle_scan(util_sum: u64, weight: u32, imbalance_pct: u32) -> u32 {
+pub(in crate::kernel) fn nr_idle_scan(util_sum: u64, weight: u32, imbalance_pct: u32) -> u32 {
     let (full, weight, pct) = (1024, u64::from(weight), u64::from(imbalance_pct));
     let x = util_sum / weight;
     let busy = (x * x * pct * pct / (10_000 * full)).min(full);
@@ -57,6 +57,12 @@ pub fn nr_idle_scan(util_sum: u64, weight: u32, imbalance_pct: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn cpu(avg_idle: u64, wake_avg_idle: u64, avg_scan_cost: u64) -> RqBalance {
+        let mut rq = RqBalance::new();
+        (rq.avg_idle, rq.wake_avg_idle, rq.avg_scan_cost) = (avg_idle, wake_avg_idle, avg_scan_cost);
+        rq
+    }
 
     /// smp.md §3.5: (weight, avg_idle, avg_scan_cost) → (n, examined).
     #[test]
@@ -70,7 +76,7 @@ mod tests {
             (8, 1_000_000, 500, 31, 8),
         ];
         for (weight, avg_idle, avg_scan_cost, n, examined) in vectors {
-            let mut rq = RqBalance { avg_idle, avg_scan_cost, ..RqBalance::new() };
+            let mut rq = cpu(avg_idle, 0, avg_scan_cost);
             let idle = scan_idle_time(&mut rq, ScanBudget::AvgIdle, 1000);
             let found = sis_prop(weight, idle, rq.avg_scan_cost);
             assert_eq!((found, (found - 1).min(weight.into())), (n, examined), "{weight} {avg_idle}");
@@ -83,7 +89,8 @@ mod tests {
         let vectors =
             [(12, 500_000, 1000, 5994), (12, 300, 1000, 4), (64, 100_000, 5000, 1279), (64, 400, 5000, 5)];
         for (weight, wake_avg_idle, cost, n) in vectors {
-            let mut rq = RqBalance { wake_avg_idle, wake_stamp: 7, ..RqBalance::new() };
+            let mut rq = cpu(0, wake_avg_idle, 0);
+            rq.wake_stamp = 7;
             let idle = scan_idle_time(&mut rq, ScanBudget::WakeAvgIdle, 7);
             assert_eq!(sis_prop(weight, idle, cost), n, "{weight} {wake_avg_idle}");
         }
@@ -92,7 +99,8 @@ mod tests {
     /// patches.md §7: average 400 µs at the wake-up, a search three jiffies later.
     #[test]
     fn idle_time_halves_with_every_jiffy_since_the_wake_up() {
-        let mut rq = RqBalance { wake_avg_idle: 200_000, wake_stamp: 100, ..RqBalance::new() };
+        let mut rq = cpu(0, 200_000, 0);
+        rq.wake_stamp = 100;
         assert_eq!(scan_idle_time(&mut rq, ScanBudget::WakeAvgIdle, 103), 25_000);
         assert_eq!(scan_idle_time(&mut rq, ScanBudget::WakeAvgIdle, 103), 25_000, "aged once only");
         assert_eq!(scan_idle_time(&mut rq, ScanBudget::WakeAvgIdle, u64::MAX), 0);
@@ -102,7 +110,7 @@ mod tests {
     #[test]
     fn scan_cost_rounds_by_version() {
         let after = |average, time| {
-            let mut rq = RqBalance { avg_scan_cost: 100, ..RqBalance::new() };
+            let mut rq = cpu(0, 0, 100);
             account_scan(&mut rq, ScanBudget::AvgIdle, average, time);
             rq.avg_scan_cost
         };
@@ -113,7 +121,7 @@ mod tests {
     #[test]
     fn a_search_takes_from_the_aged_idle_time_only() {
         let after = |rule| {
-            let mut rq = RqBalance { wake_avg_idle: 500, avg_idle: 500, ..RqBalance::new() };
+            let mut rq = cpu(500, 500, 0);
             account_scan(&mut rq, rule, ScanCostAverage::Divide, 600);
             (rq.wake_avg_idle, rq.avg_idle)
         };

@@ -1,7 +1,7 @@
 //! Which CPU a task goes to: at a wake-up, a fork or an exec.
 //!
-//! Mirrors: `select_task_rq()`, `select_task_rq_fair()`, v4.19–v6.5; smp.md §3. Left out: placement by energy and by
-//! asymmetric capacity. Deviates: D-101.
+//! Mirrors: `select_task_rq()`, `select_task_rq_fair()`, v4.19–v6.5; smp.md §3. Left out: placement by energy, by
+//! asymmetric capacity and by preferred node. Deviates: D-001.
 
 pub(in crate::kernel) mod budget;
 mod idle;
@@ -109,7 +109,7 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
-    /// Any CPU the task may use; always the lowest-numbered. Deviates: D-102.
+    /// Any CPU the task may use; always the lowest-numbered. Deviates: D-001.
     ///
     /// Mirrors: `select_fallback_rq()`, `cpumask_any_and()`.
     fn fallback(&self, d: &Select, rule: SelectRule) -> (CpuId, SelectRule) {

@@ -33,7 +33,7 @@ impl WakeeFlips {
 /// the number of CPUs that share the waker's last-level cache.
 ///
 /// Mirrors: `wake_wide()`, v4.19–v6.5.
-pub fn wake_wide(waker_flips: u32, wakee_flips: u32, factor: u32) -> bool {
+pub(super) fn wake_wide(waker_flips: u32, wakee_flips: u32, factor: u32) -> bool {
     let (most, least) = (waker_flips.max(wakee_flips), waker_flips.min(wakee_flips));
     least >= factor && most >= least.wrapping_mul(factor)
 }
