@@ -148,17 +148,17 @@ fn steps() {
         (
             "[{ runn = \"1ms\" }]",
             format!(
-                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, program, do (did you mean 'run'?)"
+                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, timeout, program, do (did you mean 'run'?)"
             ),
         ),
         ("[{}]", format!("4:12: a step needs an action: one of {actions}")),
         ("[{ n = 2 }]", format!("4:12: a step needs an action: one of {actions}")),
         (
             "[{ run = \"1ms\", sleep = \"1ms\" }]",
-        ("[{ wait = \"s\", timeout = \"1ms\" }]", "4:12: 'wait' takes no 'timeout': it belongs to epoll_wait".into()),
             "4:12: a step is one action, found 'run' and 'sleep': write two steps".into(),
         ),
         ("[{ run = \"1ms\", n = 2 }]", "4:12: 'run' takes no 'n': it belongs to post".into()),
+        ("[{ wait = \"s\", timeout = \"1ms\" }]", "4:12: 'wait' takes no 'timeout': it belongs to epoll_wait".into()),
         ("[{ run = \"1ms\", do = [\"exit\"] }]", "4:12: 'run' takes no 'do': it belongs to repeat, until and for".into()),
         ("[{ write = \"p\" }]", "4:12: 'write' needs the key 'bytes'".into()),
         ("[{ fork = \"c\" }]", "4:12: 'fork' needs the key 'program'".into()),
