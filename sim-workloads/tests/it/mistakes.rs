@@ -26,7 +26,10 @@ fn toml_and_top_level() {
     );
     fails("seed = \"x\"", "1:8: found the text \"x\", expected a whole number from 0 to 9223372036854775807");
     fails("seed = -1", "1:8: found the number -1, expected a whole number from 0 to 9223372036854775807");
-    fails("seed = 99999999999999999999", "1:8: 99999999999999999999 does not fit 64 bits");
+    fails(
+        "seed = 99999999999999999999",
+        "1:8: 99999999999999999999 is beyond whole numbers, which go up to 9223372036854775807",
+    );
     fails("name = 1979-05-27", "1:8: found a date, expected a string");
     fails("[workload.gzip]", "1:11: unknown key 'gzip': allowed are kernel_compile");
     fails("workload = 3", "1:12: found the number 3, expected a table of workloads");
@@ -145,7 +148,7 @@ fn steps() {
         (
             "[{ runn = \"1ms\" }]",
             format!(
-                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, program, do (did you mean 'run'?)"
+                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, timeout, program, do (did you mean 'run'?)"
             ),
         ),
         ("[{}]", format!("4:12: a step needs an action: one of {actions}")),
@@ -155,6 +158,7 @@ fn steps() {
             "4:12: a step is one action, found 'run' and 'sleep': write two steps".into(),
         ),
         ("[{ run = \"1ms\", n = 2 }]", "4:12: 'run' takes no 'n': it belongs to post".into()),
+        ("[{ wait = \"s\", timeout = \"1ms\" }]", "4:12: 'wait' takes no 'timeout': it belongs to epoll_wait".into()),
         ("[{ run = \"1ms\", do = [\"exit\"] }]", "4:12: 'run' takes no 'do': it belongs to repeat, until and for".into()),
         ("[{ write = \"p\" }]", "4:12: 'write' needs the key 'bytes'".into()),
         ("[{ fork = \"c\" }]", "4:12: 'fork' needs the key 'program'".into()),
