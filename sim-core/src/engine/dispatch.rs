@@ -21,6 +21,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Tick { cpu, generation } => self.on_tick(cpu, generation),
             Happening::Ipi(cpu) => self.on_ipi(cpu),
             Happening::Resched { cpu, generation } => self.on_resched(cpu, generation),
+            Happening::Deferred { cpu, generation, .. } => self.on_deferred(cpu, generation)?,
             Happening::Progress { cpu, generation } => {
                 if self.cpus[cpu.index()].progress_generation == generation {
                     self.begin_context(cpu, Context::Task);
@@ -116,9 +117,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.cpus[cpu.index()].resched_generation != generation || self.defer_in_irq(cpu, resched) {
             return;
         }
-        if self.defer_in_irq(cpu, Happening::Resched { cpu, generation }) {
-            return;
-        }
         self.begin_context(cpu, Context::Task);
         self.cpus[cpu.index()].resched_armed = false;
         let rq = self.kernel.rq(cpu);
@@ -128,15 +126,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.schedule(cpu, Schedule::Preempt);
             self.settle(Nanos::ZERO);
         }
-    }
-
-    /// An interrupt while another is being handled waits for its end.
-    fn defer_in_irq(&mut self, cpu: CpuId, what: Happening) -> bool {
-        let until = self.cpus[cpu.index()].irq_until;
-        if until > self.now {
-            self.queue.push(until, what);
-        }
-        until > self.now
     }
 
     /// Wakes a task from CPU `by`.

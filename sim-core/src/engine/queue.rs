@@ -64,6 +64,15 @@ pub(crate) enum Happening {
         /// Which arming.
         generation: u32,
     },
+    /// An interrupt handler of a CPU has ended: the first event that waited for that happens.
+    Deferred {
+        /// The class of that event.
+        class: Class,
+        /// The CPU.
+        cpu: CpuId,
+        /// Which arming.
+        generation: u32,
+    },
     /// A CPU's running burst ends.
     Progress {
         /// The CPU.
@@ -74,13 +83,15 @@ pub(crate) enum Happening {
 }
 
 impl Happening {
-    const fn class(self) -> Class {
+    /// Its precedence.
+    pub(super) const fn class(self) -> Class {
         match self {
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => Class::Machine,
             Happening::Timer { .. } | Happening::Hrtick { .. } => Class::Timer,
             Happening::Tick { .. } => Class::Tick,
             Happening::Ipi(_) => Class::Ipi,
             Happening::Resched { .. } => Class::Resched,
+            Happening::Deferred { class, .. } => class,
             Happening::Progress { .. } => Class::Progress,
         }
     }
