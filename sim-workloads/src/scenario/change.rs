@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// The most `[[at]]` tables of a scenario.
 pub(super) const MAX_CHANGES: usize = 10_000;
+/// The most changes of single tasks in a scenario: every setting counts once for each instance of its task.
+pub(super) const MAX_TASK_CHANGES: usize = 1_000_000;
 
 /// `[[at]]`: changes at one time. They are made in this order: settings, hotplug, groups, tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,6 +70,17 @@ pub struct TaskChange {
     )]
     #[schemars(with = "Option<Duration>")]
     pub timer_slack: Option<Nanos>,
+}
+
+impl TaskChange {
+    /// How many settings change.
+    pub(super) fn settings(&self) -> usize {
+        usize::from(self.nice.is_some())
+            + usize::from(self.policy.is_some())
+            + usize::from(self.cpus.is_some())
+            + usize::from(self.group.is_some())
+            + usize::from(self.timer_slack.is_some())
+    }
 }
 
 impl ChangeSpec {
