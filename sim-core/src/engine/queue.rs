@@ -1,7 +1,8 @@
 //! The event queue: one heap, a total order, cancellation by generation.
 //!
 //! **The order is behaviour.** Events come by time; at one instant by [`Class`], whose variants stand in order of
-//! precedence; within a class first in, first out. `ARCHITECTURE.md` carries the same table.
+//! precedence; within a class first in, first out, except that bursts end by CPU number: when they were last forecast must
+//! not matter. `ARCHITECTURE.md` carries the same table.
 
 use crate::id::{CpuId, TaskId};
 use crate::time::Instant;
@@ -97,6 +98,7 @@ impl Happening {
     }
 }
 
+/// Time, class, place within the class.
 type Entry = (Instant, Class, u64, Happening);
 
 /// Pending events. A cancelled event stays in the heap with an outdated generation; its owner drops it when it comes.
@@ -114,7 +116,11 @@ impl EventQueue {
     pub(crate) fn push(&mut self, at: Instant, what: Happening) {
         assert!(at >= self.last, "an event at {at:?} lies before the present {:?}", self.last);
         self.machine += usize::from(what.class() == Class::Machine);
-        self.heap.push(Reverse((at, what.class(), self.sequence, what)));
+        let place = match what {
+            Happening::Progress { cpu, .. } => u64::from(cpu.0),
+            _ => self.sequence,
+        };
+        self.heap.push(Reverse((at, what.class(), place, what)));
         self.sequence += 1;
     }
 
@@ -186,6 +192,17 @@ mod tests {
             Happening::Interfere(0),
         ];
         assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn bursts_end_by_cpu_whenever_they_were_forecast() {
+        let progress = |cpu| Happening::Progress { cpu: CpuId(cpu), generation: 0 };
+        let mut q = EventQueue::default();
+        for cpu in [3, 1, 2] {
+            q.push(Instant(5), progress(cpu));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| q.pop()).map(|(_, w)| w).collect();
+        assert_eq!(order, [progress(1), progress(2), progress(3)]);
     }
 
     #[test]
