@@ -4,6 +4,7 @@
 mod actions;
 mod config;
 mod cpu;
+mod deferred;
 mod dispatch;
 mod exec;
 mod objects;
@@ -228,6 +229,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Resched { cpu, generation } => cpus[cpu.index()].resched_generation == generation,
             Happening::Progress { cpu, generation } => cpus[cpu.index()].progress_generation == generation,
             Happening::Hrtick { cpu, generation } => cpus[cpu.index()].hrtick_generation == generation,
+            Happening::Deferred { cpu, generation, .. } => {
+                cpus[cpu.index()].deferred.generation == generation
+            }
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => true,
             Happening::Ipi(_) | Happening::NohzKick(_) => true,
         });

@@ -25,6 +25,11 @@ impl Timeline {
 
     /// Takes an entity out.
     pub fn remove(&mut self, vruntime: u64, se: EntityId) {
+        // Mostly the leftmost is taken, which stands last among many equals.
+        if self.leftmost() == Some(se) {
+            self.0.pop();
+            return;
+        }
         let from = self.0.partition_point(|(key, _)| before(vruntime, *key));
         let at = self.0[from..].iter().position(|(_, e)| *e == se);
         let at = from + at.expect("a queued entity is in its timeline under its vruntime");

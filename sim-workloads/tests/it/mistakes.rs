@@ -289,6 +289,9 @@ fn sizes() {
     let expanded =
         format!("[task.a]\ncount = 100000\nprogram = [{{ exec = \"x%\" }}{}]", ",\"yield\"".repeat(10));
     fails(&expanded, "1:2: the scenario has 1100000 steps in all instances: at most 200000 are allowed");
+    let many = HOG.replace("program", "count = 100000\nprogram");
+    let changes = "[[at]]\ntime = \"1ms\"\ntask.hog = { nice = 1, policy = \"batch\" }\n".repeat(6);
+    fails(&format!("{changes}{many}"), "1:1: 1200000 changes of single tasks: at most 1000000 are allowed");
 }
 
 #[test]
