@@ -160,6 +160,10 @@ pub struct Pick {
 /// One decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "decision")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "placements carry their levels; observers get decisions by reference"
+)]
 pub enum Decision {
     /// See [`Place`].
     Place(Place),

@@ -93,7 +93,8 @@ fn a_child_runs_when_its_parent_has_advanced_by_a_slice() {
     }
 }
 
-/// core.md §15.5: a child sent to an idle CPU is placed by its parent's queue, then moved to the other's floor.
+/// core.md §15.5: a child sent to an idle CPU is placed by its parent's queue, then moved to the other's floor. Affinity
+/// sends it: by load alone CPU 1, which was busy until now, would not be chosen to 5.4.
 #[test]
 fn a_child_on_an_idle_cpu_raises_its_floor() {
     for profile in profiles() {
@@ -102,9 +103,9 @@ fn a_child_on_an_idle_cpu_raises_its_floor() {
         let parent = h.start(0);
         h.schedule(CPU0);
         h.pass(7 * MS);
-        let both = CpuMask::first(2);
-        h.k.set_cpus_allowed(parent, &both, h.now, &mut h.log);
-        let child = h.fork(parent);
+        let child = h.k.sched_fork(parent, h.now, &mut h.log);
+        h.k.set_cpus_allowed(child, &CpuMask::one(CPU1), h.now, &mut h.log);
+        h.k.wake_up_new_task(child, h.now, &mut h.log);
         assert_eq!((h.k.task(child).cpu, h.v(child)), (CPU1, 511_999_994), "{profile}");
         assert_eq!(h.min_vruntime(CPU1), 500 * MS);
         assert_eq!(h.schedule(CPU1), Some(child));

@@ -69,6 +69,8 @@ impl<H: Hooks> Kernel<H> {
         self.cfs_rqs[self.rqs[cpu.index()].cfs.index()].h_nr_running
     }
 
+    /// Sums what the CPUs of the local group have left for fair tasks; each CPU measures that for itself, in its lowest domain.
+    ///
     /// Mirrors: `update_group_capacity()`, v4.19–v6.5; smp.md §1.5.
     fn update_group_capacity(&mut self, env: &LbEnv<'_>, group: SchedGroupId, now: Instant) {
         let jiffy = self.jiffies(now);
@@ -76,8 +78,8 @@ impl<H: Hooks> Kernel<H> {
             return;
         }
         let cpus = &env.domains.group(group).cpus;
-        if let (1, Some(only)) = (cpus.count(), cpus.lowest()) {
-            self.update_cpu_capacity(only);
+        if env.domain.child.is_none() {
+            cpus.iter().for_each(|c| self.update_cpu_capacity(c));
         }
         let capacity = cpus.iter().map(|c| self.capacity_of(c)).sum();
         let interval = ms_to_jiffies(self.balancing.domain(env.sd).balance_interval, self.config.hz);

@@ -244,8 +244,6 @@ struct Pass {
 
 impl Pass {
     fn due_at(&mut self, jiffy: u64) {
-        if self.flags.balance || self.flags.next {
-            self.next_balance = Some(self.next_balance.map_or(jiffy, |n| n.min(jiffy)));
-        }
+        self.next_balance = Some(self.next_balance.map_or(jiffy, |n| n.min(jiffy)));
     }
 }

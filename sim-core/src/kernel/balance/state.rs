@@ -44,13 +44,13 @@ pub struct RqBalance {
 
 impl RqBalance {
     /// A CPU at boot.
-    pub const fn new() -> RqBalance {
+    pub(in crate::kernel) const fn new() -> RqBalance {
         RqBalance {
             avg_idle: 2 * BOOT_MIGRATION_COST,
             idle_stamp: 0,
             max_idle_balance_cost: BOOT_MIGRATION_COST,
             wake_stamp: 0,
-            wake_avg_idle: BOOT_MIGRATION_COST,
+            wake_avg_idle: 2 * BOOT_MIGRATION_COST,
             avg_scan_cost: 0,
             next_balance: 0,
             push_cpu: None,
