@@ -1,5 +1,6 @@
 //! What balancing remembers: per CPU, per domain, per group, per last-level cache, for the machine.
 
+use super::env::LOOP_BREAK;
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::KernelConfig;
@@ -225,8 +226,8 @@ impl Balancing {
             max_lb_interval: (u64::from(config.hz) * config.topology.online().count() as u64 / 10).max(1),
             for_others: false,
             random: random_streams(config.cpus, 0),
-            detached: Vec::new(),
-            excluded: Vec::new(),
+            detached: Vec::with_capacity(LOOP_BREAK as usize),
+            excluded: Vec::with_capacity(config.cpus as usize),
             others: none,
         }
     }
