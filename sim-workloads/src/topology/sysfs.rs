@@ -46,7 +46,7 @@ impl SysFs for Directory {
             Ok(_) if text.len() as u64 > MAX_FILE => {
                 Err(ImportError::TooLarge { bytes: text.len(), limit: MAX_FILE as usize })
             }
-            Ok(_) => Ok(Some(text.trim_end_matches('\n').to_owned())),
+            Ok(_) => Ok(Some(text.trim_end_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())),
             Err(e) if e.kind() == ErrorKind::InvalidData => Err(failed(e)),
             Err(_) => Ok(None),
         }
@@ -204,7 +204,13 @@ fn read_nodes(fs: &impl SysFs, draft: &mut Draft) -> Result<(), ImportError> {
         let Some(text) = fs.read(&path)? else { continue };
         let row: Vec<&str> = text.split_whitespace().collect();
         if row.len() != nodes.len() {
-            return Err(ImportError::bad(path, text, "a distance to each node"));
+            // Copies made while nodes were offline.
+            draft.notes.push(format!(
+                "{path}: {} distances for {} nodes are left out",
+                row.len(),
+                nodes.len()
+            ));
+            continue;
         }
         for (to, value) in nodes.iter().zip(row) {
             let distance =
