@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// The most elements of a file.
 const MAX_ELEMENTS: u32 = 1_000_000;
+/// Deepest nesting of elements.
+const MAX_DEPTH: usize = 128;
 /// The most objects that are looked at.
 const MAX_OBJECTS: usize = 20_000;
 
@@ -20,6 +22,7 @@ const MAX_OBJECTS: usize = 20_000;
 /// When it is not hwloc's XML, or describes what cannot be represented.
 pub fn read_hwloc(text: &str) -> Result<Imported, ImportError> {
     check_size(text)?;
+    check_depth(text)?;
     let options = ParsingOptions { allow_dtd: true, nodes_limit: MAX_ELEMENTS, ..Default::default() };
     let syntax = |e: roxmltree::Error| ImportError::Syntax { format: "XML", message: e.to_string() };
     let document = Document::parse_with_options(text, options).map_err(syntax)?;
@@ -43,6 +46,54 @@ pub fn read_hwloc(text: &str) -> Result<Imported, ImportError> {
     let family = info("CPUFamilyNumber").and_then(|f| f.parse().ok());
     draft.reclaim_distance = reclaim_distance(info("CPUVendor").unwrap_or_default(), family);
     draft.finish()
+}
+
+/// Refuses deep nesting, which the parser would follow by recursion, and declarations of entities, which may hide it.
+fn check_depth(text: &str) -> Result<(), ImportError> {
+    let refused = |message: &str| ImportError::Syntax { format: "hwloc XML", message: message.to_owned() };
+    let mut depth = 0usize;
+    let mut rest = text;
+    while let Some(start) = rest.find('<') {
+        let tag = &rest[start..];
+        let end = match tag.as_bytes().get(1) {
+            Some(b'!') if tag.starts_with("<!--") => tag.find("-->"),
+            Some(b'!') if tag.starts_with("<![CDATA[") => tag.find("]]>"),
+            Some(b'?') => tag.find("?>"),
+            _ => tag_end(tag),
+        };
+        let Some(end) = end else { return Ok(()) };
+        match tag.as_bytes().get(1) {
+            Some(b'!') if tag[..end].contains('[') && tag.starts_with("<!DOCTYPE") => {
+                return Err(refused("declarations in the document type are not read"));
+            }
+            Some(b'!' | b'?') => {}
+            Some(b'/') => depth = depth.saturating_sub(1),
+            _ if tag[..end].ends_with('/') => {}
+            _ => depth += 1,
+        }
+        if depth > MAX_DEPTH {
+            return Err(refused("elements are nested more than 128 deep"));
+        }
+        rest = &tag[end..];
+    }
+    Ok(())
+}
+
+/// Where a tag ends, outside of quotes.
+fn tag_end(tag: &str) -> Option<usize> {
+    let mut quote = None;
+    tag.bytes().position(|b| match (quote, b) {
+        (None, b'>') => true,
+        (None, b'"' | b'\'') => {
+            quote = Some(b);
+            false
+        }
+        (Some(q), b) if q == b => {
+            quote = None;
+            false
+        }
+        _ => false,
+    })
 }
 
 fn infos<'a>(root: Node<'a, 'a>) -> impl Iterator<Item = (&'a str, &'a str)> {

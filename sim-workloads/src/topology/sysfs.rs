@@ -2,6 +2,7 @@
 
 use super::cpus::{CpuRecord, Draft, Unit, cpulist, hex_mask, reclaim_distance};
 use super::{ImportError, Imported};
+use sim_core::cpumask::MAX_CPUS;
 use sim_core::machine::topology::MAX_NODES;
 use sim_core::{CpuId, CpuMask};
 use std::fs::File;
@@ -45,7 +46,7 @@ impl SysFs for Directory {
             Ok(_) if text.len() as u64 > MAX_FILE => {
                 Err(ImportError::TooLarge { bytes: text.len(), limit: MAX_FILE as usize })
             }
-            Ok(_) => Ok(Some(text.trim_end_matches('\n').to_owned())),
+            Ok(_) => Ok(Some(text.trim_end_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())),
             Err(e) if e.kind() == ErrorKind::InvalidData => Err(failed(e)),
             Err(_) => Ok(None),
         }
@@ -66,8 +67,10 @@ pub fn read_sysfs(fs: &impl SysFs) -> Result<Imported, ImportError> {
         fs.read(&path)?.map(|text| cpulist(&path, &text)).transpose()
     };
     let online = list("online")?;
-    let present = list("present")?.or(list("possible")?).or(online.clone());
-    let present = present.ok_or_else(|| ImportError::missing(format!("{CPU}/present")))?;
+    let present = match list("present")?.or(list("possible")?).or_else(|| online.clone()) {
+        Some(present) => present,
+        None => probed(fs)?,
+    };
     let isolated = list("isolated")?.unwrap_or_default();
     for cpu in present.iter() {
         let offline = match &online {
@@ -88,6 +91,20 @@ pub fn read_sysfs(fs: &impl SysFs) -> Result<Imported, ImportError> {
         draft.reclaim_distance = reclaim_of_cpuinfo(&info);
     }
     draft.finish()
+}
+
+/// The CPUs that have files: old kernels have no lists.
+fn probed(fs: &impl SysFs) -> Result<CpuMask, ImportError> {
+    let mut found = CpuMask::default();
+    for cpu in CpuMask::first(MAX_CPUS).iter() {
+        if fs.read(&format!("{CPU}/cpu{}/topology/thread_siblings", cpu.0))?.is_some() {
+            found.insert(cpu);
+        }
+    }
+    if found.is_empty() {
+        return Err(ImportError::missing(format!("{CPU}/present")));
+    }
+    Ok(found)
 }
 
 /// A set of CPUs that is there as a list, or in hexadecimal, under one of several names.
@@ -187,7 +204,13 @@ fn read_nodes(fs: &impl SysFs, draft: &mut Draft) -> Result<(), ImportError> {
         let Some(text) = fs.read(&path)? else { continue };
         let row: Vec<&str> = text.split_whitespace().collect();
         if row.len() != nodes.len() {
-            return Err(ImportError::bad(path, text, "a distance to each node"));
+            // Copies made while nodes were offline.
+            draft.notes.push(format!(
+                "{path}: {} distances for {} nodes are left out",
+                row.len(),
+                nodes.len()
+            ));
+            continue;
         }
         for (to, value) in nodes.iter().zip(row) {
             let distance =
