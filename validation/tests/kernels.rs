@@ -1,8 +1,12 @@
 //! The captures kept here, against the bars: what `cfsim validate kernels` shows.
 
 use std::path::Path;
+use std::sync::LazyLock;
 use validation::capture::{Capture, find_captures};
-use validation::kernels::{BARS, CaptureReport, compare, conformance, validate};
+use validation::kernels::{
+    BARS, CaptureReport, Report, Status, VruntimeCheck, compare, conformance, known_causes, validate,
+    vruntimes,
+};
 use validation::simulate::{CaptureMachine, calibrate};
 
 fn kept() -> Vec<std::path::PathBuf> {
@@ -14,10 +18,71 @@ fn load(id: &str) -> Capture {
     Capture::load(&found.expect("the capture is kept")).expect("the capture can be read")
 }
 
+static REPORT: LazyLock<Report> =
+    LazyLock::new(|| validate(kept().iter().map(|p| CaptureReport::of(p)).collect()));
+
 #[test]
 fn every_bar_is_met_on_the_captures_kept() {
-    let report = validate(kept().iter().map(|p| CaptureReport::of(p)).collect());
-    assert!(report.passed(), "{}", report.to_text());
+    assert!(REPORT.passed(), "{}", REPORT.to_text());
+}
+
+/// Only quotas are left out.
+#[test]
+fn what_cannot_be_expressed_is_named_with_its_reason() {
+    let left = REPORT.captures.iter().filter(|c| !matches!(c.status, Status::Compared { .. }));
+    let reasons: Vec<String> = left.map(|c| format!("{:?}", c.status)).collect();
+    assert_eq!(reasons.len(), 8);
+    assert!(reasons.iter().all(|r| r.contains("cpu.max")), "{reasons:?}");
+}
+
+/// A cause without its miss is stale, a miss without a cause is not understood.
+#[test]
+fn the_known_misses_are_the_misses() {
+    let known = known_causes();
+    let mut listed: Vec<_> = known.iter().map(|c| (c.capture.as_str(), c.bar)).collect();
+    let mut missed: Vec<_> = REPORT.misses().into_iter().map(|(id, bar, _)| (id, bar)).collect();
+    (listed.sort(), missed.sort());
+    assert_eq!(listed, missed);
+    assert!(known.iter().all(|c| c.cause.len() > 20));
+}
+
+fn checked(capture: &Capture) -> VruntimeCheck {
+    vruntimes(capture).expect("expressible").expect("it traces charges")
+}
+
+/// To the ns: see the head of `kernels/vruntime/mod.rs` for what is taken from the trace and what may be off.
+#[test]
+fn vruntimes_are_the_kernels_at_every_charge() {
+    let paths = kept().into_iter().filter(|p| p.to_string_lossy().contains("viii-vruntime"));
+    let captures: Vec<Capture> = paths.map(|p| Capture::load(&p).expect("readable")).collect();
+    let checks = captures.iter().filter_map(|c| vruntimes(c).ok().flatten().map(|v| (c, v)));
+    let mut all = VruntimeCheck::default();
+    for (capture, check) in checks {
+        assert!(check.is_right(), "{}: {check:?}", capture.id);
+        // Start values may explain little: at most one a task and one a queue.
+        let starts = capture.trace.tasks.len() + 1 + capture.spec.groups.len();
+        assert!(check.starts <= starts as u64 && check.untraced <= 10, "{}: {check:?}", capture.id);
+        all.add(&check);
+    }
+    assert!(all.charges > 10_000 && all.placements > 1_000, "{all:?}");
+}
+
+/// The check must be able to fail: without the debit of new tasks, with other sleeper credit, with a wrong weight.
+#[test]
+fn a_broken_kernel_misses_vruntimes() {
+    for feature in ["START_DEBIT", "GENTLE_FAIR_SLEEPERS"] {
+        let mut fork = load("viii-vruntime/6.1/fork.");
+        for (name, on) in &mut fork.tunables.features {
+            *on &= name != feature;
+        }
+        let check = checked(&fork);
+        assert!(check.right < check.charges, "{feature}: {check:?}");
+    }
+    let mut hogs = load("viii-vruntime/5.10/hogs_0_5.");
+    hogs.spec.tasks[1].nice = 4;
+    let check = checked(&hogs);
+    assert!(check.right < check.charges * 9 / 10, "{check:?}");
+    assert!(check.first_miss.is_some_and(|m| m.task == "h1"));
 }
 
 /// Bars that a broken simulator clears would prove nothing: without wakeup preemption the sleeper's share is wrong, with

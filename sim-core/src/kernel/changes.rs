@@ -753,6 +753,15 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.ttwu_runnable_checks_running = false,
     },
     Change {
+        id: "exit-stays-queued",
+        commit: Some("eff6c8ce8d4d"),
+        since: Release::new(6, 4, 0),
+        // Not in 5.10.262 and 6.1.192, by their traces.
+        stable: &[],
+        what: "a task that exits stays where it is queued, unless it leaves an autogroup",
+        apply: |r| r.exit_requeues = false,
+    },
+    Change {
         id: "smt-groups",
         commit: None,
         since: Release::new(6, 5, 0),

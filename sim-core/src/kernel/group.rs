@@ -204,28 +204,38 @@ impl<H: Hooks> Kernel<H> {
         self.sched_move_task(task, now, o);
     }
 
-    /// The running task of a CPU begins to exit: it is moved out of its autogroup, which asks for a reschedule whether or
-    /// not it was in one. Not in core.md; every traced exit on 5.10 and 6.1 shows need_resched at the parent's wake-up,
-    /// with `NO_WAKEUP_PREEMPTION` too.
+    /// The running task of a CPU begins to exit: it is moved out of its autogroup. Before 6.4 it is dequeued and enqueued
+    /// whether or not it was in one, which keeps its distance from a `min_vruntime` that may rise meanwhile, and asks for
+    /// a reschedule. Not in core.md; every traced exit on 5.10 and 6.1 shows it, with `NO_WAKEUP_PREEMPTION` too.
     ///
     /// Mirrors: `sched_autogroup_exit_task()`, `sched_move_task()`, as seen on 5.10.262 and 6.1.192.
     pub fn begin_exit<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
         o.event(now, &Event::Exit { task });
         self.tasks[task.index()].autogroup = None;
-        self.sched_move_task(task, now, o);
-        let cpu = self.tasks[task.index()].cpu;
-        self.resched_curr(cpu, now, o);
+        let group = self.effective_group(task);
+        if self.config.rules.exit_requeues || self.tasks[task.index()].group != group {
+            self.change_group(task, group, now, o);
+        }
     }
 
-    /// Moves a task to its effective group. A queued one goes by way of dequeue and enqueue, so that it keeps its distance
-    /// from `min_vruntime`; a sleeper is placed by its old queue first.
+    /// Moves a task to its effective group.
     ///
-    /// Mirrors: `sched_move_task()`, `task_change_group_fair()`, `detach_task_cfs_rq()`, v4.19–v6.5; core.md §5.4.
+    /// Mirrors: `sched_move_task()`, v4.19–v6.5; core.md §5.4.
     fn sched_move_task<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
         let group = self.effective_group(task);
+        if self.tasks[task.index()].group != group {
+            self.change_group(task, group, now, o);
+        }
+    }
+
+    /// A queued task changes its group by way of dequeue and enqueue, so that it keeps its distance from `min_vruntime`; a
+    /// sleeper is placed by its old queue first.
+    ///
+    /// Mirrors: `task_change_group_fair()`, `detach_task_cfs_rq()`, v4.19–v6.5; core.md §5.4.
+    fn change_group<O: Observer>(&mut self, task: TaskId, group: GroupId, now: Instant, o: &mut O) {
         let t = &self.tasks[task.index()];
         let (cpu, running, se) = (t.cpu, t.on_cpu, t.se);
-        if t.group == group || t.state == TaskState::Dead {
+        if t.state == TaskState::Dead {
             return;
         }
         self.update_rq_clock(cpu, now);

@@ -209,6 +209,8 @@ pub struct Rules {
     pub asym_balance_wake: bool,
     /// Domains have `imb_numa_nr`.
     pub imb_numa_nr: bool,
+    /// A task that exits is dequeued and enqueued even if its group stays the same.
+    pub exit_requeues: bool,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
     #[serde(skip)]
     pub applied: Vec<&'static str>,
@@ -245,6 +247,7 @@ impl Rules {
             asym_clears_prefer_sibling: false,
             asym_balance_wake: true,
             imb_numa_nr: false,
+            exit_requeues: true,
             applied: Vec::new(),
         }
     }

@@ -72,8 +72,9 @@ impl Pair {
                 self.schedule(true);
             }
             Op::BeginExit if runs => {
-                self.fast.begin_exit(self.running(), Instant(self.now), &mut ());
-                self.slow.need_resched = true;
+                let (task, (at, t)) = (self.running(), self.at());
+                self.fast.begin_exit(task, at, &mut ());
+                self.slow.begin_exit(task.index(), t);
             }
             Op::Yield if runs => {
                 let (at, t) = self.at();

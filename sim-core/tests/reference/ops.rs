@@ -224,6 +224,21 @@ impl Model {
         }
     }
 
+    /// The current task begins to exit. Not in core.md: traces of 5.10 and 6.1 show that it is moved from its group to its
+    /// group, as by §5.4.
+    pub(crate) fn begin_exit(&mut self, task: usize, now: u128) {
+        let e = self.tasks[task].entity;
+        if !self.version.exit_requeues || self.tasks[task].state == State::Dead {
+            return;
+        }
+        self.now = now;
+        self.dequeue_task(task, Leave::Move);
+        self.upward(e).into_iter().for_each(|e| self.put_prev_entity(e));
+        self.enqueue_task(task, false);
+        self.upward(e).into_iter().for_each(|e| self.set_next_entity(e));
+        self.need_resched = true;
+    }
+
     /// §2.3: `nrlat` after a write to the latency or a granularity, where it follows writes.
     pub(crate) fn after_write(&mut self) {
         if self.version.sysctls {

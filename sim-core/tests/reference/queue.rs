@@ -10,6 +10,8 @@ pub(crate) enum Leave {
     Sleep,
     /// SAVE without MOVE.
     Save,
+    /// SAVE and MOVE.
+    Move,
 }
 
 /// Which buddy.

@@ -19,6 +19,8 @@ pub(crate) struct Version {
     pub(crate) idle_groups: bool,
     /// Non-zero weights scale down to at least 2.
     pub(crate) weight_floor: bool,
+    /// Exiting tasks are dequeued and enqueued once more.
+    pub(crate) exit_requeues: bool,
 }
 
 /// The column of a profile.
@@ -38,5 +40,6 @@ pub(crate) fn version(profile: &str) -> Version {
         clear_at_set_next: since("5.15"),
         idle_groups: since("5.15"),
         weight_floor: since("5.4"),
+        exit_requeues: !since("6.5"),
     }
 }

@@ -21,6 +21,8 @@ pub struct Bars {
     pub overlap_captures_pct: f64,
     /// Wake-ups onto a busy CPU whose need_resched verdict is right, % of all.
     pub wakeups_pct: f64,
+    /// Charges traced in ns after which the vruntime is right, % of all.
+    pub vruntimes_pct: f64,
     /// The band: delays are known to so many ns.
     pub delay_ns: i64,
 }
@@ -35,5 +37,6 @@ pub const BARS: Bars = Bars {
     overlap_pct: 90.0,
     overlap_captures_pct: 90.0,
     wakeups_pct: 99.0,
+    vruntimes_pct: 100.0,
     delay_ns: 1_000,
 };

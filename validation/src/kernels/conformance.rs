@@ -7,6 +7,7 @@
 use crate::capture::Capture;
 use crate::capture::clock::TICK_NS;
 use crate::capture::trace::{TaskIx, TraceKind};
+use crate::kernels::levels::levels;
 use crate::measure::{EventKind, SchedEvent, timeline};
 use crate::simulate::{Experiment, Inexpressible};
 use serde::Serialize;
@@ -59,10 +60,10 @@ impl Conformance {
 /// Makes the model do what the trace shows, and remembers what it would have done.
 #[derive(Debug, Default)]
 pub(crate) struct Follow {
-    /// The next task, as the trace has it.
-    next: Option<EntityId>,
-    /// What the model picked.
-    picked: Option<EntityId>,
+    /// The next task and the groups above it, as the trace has it, the root queue's first pick last.
+    next: Vec<EntityId>,
+    /// Whether the model picked another at some level.
+    astray: bool,
     /// need_resched after a wake-up, as the trace has it.
     preempt: Option<bool>,
     /// What the model found.
@@ -71,8 +72,9 @@ pub(crate) struct Follow {
 
 impl Hooks for Follow {
     fn pick(&mut self, d: &Pick) -> EntityId {
-        self.picked = Some(d.chosen);
-        self.next.unwrap_or(d.chosen)
+        let next = self.next.pop().unwrap_or(d.chosen);
+        self.astray |= next != d.chosen;
+        next
     }
     fn wakeup_preempt(&mut self, d: &WakeupPreempt, _curr_ran: u64) -> bool {
         self.verdict = Some(d.preempt);
@@ -178,20 +180,20 @@ impl Replay<'_> {
         let Some(at) = self.tick_pending.take() else { return };
         let Some(curr) = self.kernel.rq(CPU).curr else { return };
         self.now = self.now.max(at + REPICK_NS);
-        let se = self.kernel.task(curr).se;
-        let picked = self.schedule(Schedule::Preempt, Some(se));
         // Right if the model, too, would have picked current again.
-        self.result.ticks_right += u64::from(picked == Some(se));
+        let same = self.schedule(Schedule::Preempt, Some(curr));
+        self.result.ticks_right += u64::from(same);
     }
 
-    /// Calls `__schedule` so that `next` runs; gives what the model would have picked.
-    fn schedule(&mut self, why: Schedule, next: Option<EntityId>) -> Option<EntityId> {
-        self.kernel.hooks.next = next;
-        self.kernel.hooks.picked = None;
+    /// Calls `__schedule` so that `next` runs; tells whether the model would have picked the same.
+    fn schedule(&mut self, why: Schedule, next: Option<TaskId>) -> bool {
+        let mut path = std::mem::take(&mut self.kernel.hooks.next);
+        levels(&self.kernel, next, &mut path);
+        self.kernel.hooks.next = path;
+        self.kernel.hooks.astray = false;
         self.kernel.schedule(CPU, Instant(self.now), why, &mut ());
         self.drain();
-        self.kernel.hooks.next = None;
-        self.kernel.hooks.picked
+        !self.kernel.hooks.astray
     }
 
     fn drain(&mut self) {
@@ -213,15 +215,13 @@ impl Replay<'_> {
             self.result.ticks += 1;
         }
         let from_tick = self.tick_pending.take().is_some();
-        let se = next.map(|n| self.kernel.task(n).se);
         let left = self.kernel.rq(CPU).nr_running - u32::from(why == Schedule::Call);
         if (left == 0) != next.is_none() {
             self.result.misfits += 1;
         }
-        let picked = self.schedule(why, se);
-        let same = picked == se;
-        self.result.picks += u64::from(se.is_some());
-        self.result.picks_right += u64::from(se.is_some() && same);
+        let same = self.schedule(why, next);
+        self.result.picks += u64::from(next.is_some());
+        self.result.picks_right += u64::from(next.is_some() && same);
         self.result.ticks_right += u64::from(from_tick);
     }
 

@@ -1,9 +1,12 @@
 //! All captures below a folder: results, tallies against the bars, and the text of it.
 
 use super::bars::{BARS, Bars};
+use super::causes::{Bar, Cause, known_causes};
 use super::compare::{CompareError, Comparison, compare};
 use super::conformance::{Conformance, conformance};
+use super::vruntime::{VruntimeCheck, vruntimes};
 use crate::capture::{Capture, CaptureId};
+use crate::simulate::is_calibrated_on;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -18,6 +21,10 @@ pub enum Status {
         comparison: Comparison,
         /// The model driven by the trace.
         conformance: Conformance,
+        /// vruntimes, where the trace has them.
+        vruntime: Option<VruntimeCheck>,
+        /// Why bars are missed, as far as known.
+        causes: Vec<Cause>,
     },
     /// The simulator cannot express it yet.
     NotExpressible(String),
@@ -42,9 +49,13 @@ impl CaptureReport {
                 let id = capture.id.to_string();
                 let done = || -> Result<Status, CompareError> {
                     let comparison = compare(&capture, &BARS)?;
-                    Ok(Status::Compared { comparison, conformance: conformance(&capture)? })
+                    let (conformance, vruntime) = (conformance(&capture)?, vruntimes(&capture)?);
+                    let mut causes = known_causes();
+                    causes.retain(|c| c.capture == id && !c.bar.is_kept(&comparison));
+                    Ok(Status::Compared { comparison, conformance, vruntime, causes })
                 };
-                CaptureReport { id, status: done().unwrap_or_else(|e| Status::NotExpressible(e.to_string())) }
+                let status = done().unwrap_or_else(|e| Status::NotExpressible(e.to_string()));
+                CaptureReport { id, status }
             }
             Err(_) if is_real_program(path) => {
                 let id = CaptureId::from_path(path).to_string();
@@ -105,21 +116,38 @@ pub fn validate(captures: Vec<CaptureReport>) -> Report {
 }
 
 impl Report {
-    fn compared(&self) -> impl Iterator<Item = (&str, &Comparison, &Conformance)> {
+    fn compared(&self) -> impl Iterator<Item = Compared<'_>> {
         self.captures.iter().filter_map(|c| match &c.status {
-            Status::Compared { comparison, conformance } => Some((c.id.as_str(), comparison, conformance)),
+            Status::Compared { comparison, conformance, vruntime, causes } => {
+                let (id, vruntime) = (c.id.as_str(), vruntime.as_ref());
+                Some(Compared { id, comparison, conformance, vruntime, causes })
+            }
             _ => None,
         })
     }
 
-    fn tally(&self, required_pct: f64, keeps: impl Fn(&Comparison) -> bool) -> Tally {
-        let of = self.compared().count() as u64;
-        Tally { kept: self.compared().filter(|(_, c, _)| keeps(c)).count() as u64, of, required_pct }
+    /// Every bar a capture misses: the capture, the bar, and the cause if one is known.
+    pub fn misses(&self) -> Vec<(&str, Bar, Option<&str>)> {
+        let missed = |c: &Compared<'_>, b: &Bar| !b.is_kept(c.comparison);
+        let pairs = self.compared().flat_map(|c| Bar::ALL.map(|b| (c, b)));
+        pairs.filter(|(c, b)| missed(c, b)).map(|(c, b)| (c.id, b, c.cause(b))).collect()
     }
 
-    /// The bars with their tallies, named.
-    pub fn tallies(&self) -> [(&'static str, Tally); 4] {
+    fn tally(&self, required_pct: f64, keeps: impl Fn(&Comparison) -> bool) -> Tally {
+        let (mut of, mut kept) = (0, 0);
+        for c in self.compared().filter(|c| !is_calibrated_on(c.id)) {
+            of += 1;
+            kept += u64::from(keeps(c.comparison));
+        }
+        Tally { kept, of, required_pct }
+    }
+
+    /// The bars with their tallies, named. Captures that the machines are calibrated on do not count for the first three.
+    pub fn tallies(&self) -> [(&'static str, Tally); 5] {
         let all = self.conformance();
+        let v = self.vruntimes();
+        let vruntimes =
+            Tally { kept: v.right, of: v.charges + v.misfits, required_pct: self.bars.vruntimes_pct };
         let wakeups = Tally { kept: all.wakeups_right, of: all.wakeups, required_pct: self.bars.wakeups_pct };
         [
             (
@@ -135,13 +163,21 @@ impl Report {
                 self.tally(self.bars.overlap_captures_pct, |c| c.overlap_ok),
             ),
             ("wake-ups onto a busy CPU with need_resched right", wakeups),
+            ("charges with the vruntime right", vruntimes),
         ]
     }
 
     /// Decisions of all captures.
     pub fn conformance(&self) -> Conformance {
         let mut all = Conformance::default();
-        self.compared().for_each(|(_, _, c)| all.add(c));
+        self.compared().for_each(|c| all.add(c.conformance));
+        all
+    }
+
+    /// vruntimes of all captures that trace them.
+    pub fn vruntimes(&self) -> VruntimeCheck {
+        let mut all = VruntimeCheck::default();
+        self.compared().filter_map(|c| c.vruntime).for_each(|v| all.add(v));
         all
     }
 
@@ -162,19 +198,23 @@ impl Report {
     fn write(&self, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
-            "{:<42} {:>15} {:>13} {:>7} {:>8} {:>12}  verdict",
-            "capture", "span ms r/s", "switches r/s", "share", "overlap", "wake-ups"
+            "{:<42} {:>15} {:>13} {:>7} {:>8} {:>12} {:>12}  verdict",
+            "capture", "span ms r/s", "switches r/s", "share", "overlap", "wake-ups", "vruntimes"
         )?;
-        for (id, c, d) in self.compared() {
+        for c in self.compared() {
+            let (id, d, v) = (c.id, c.conformance, c.vruntime);
+            let s = &c.comparison.switches;
+            let span = c.comparison.span_ns;
             writeln!(
                 out,
-                "{id:<42} {:>15} {:>13} {:>7} {:>8} {:>12}  {}",
-                format!("{:.1}/{:.1}", c.span_ns.0 as f64 / 1e6, c.span_ns.1 as f64 / 1e6),
-                format!("{}/{}", c.switches.measured, c.switches.simulated),
-                format!("{:.2}pt", c.worst_share()),
-                format!("{:.1}%", c.overlap_pct),
+                "{id:<42} {:>15} {:>13} {:>7} {:>8} {:>12} {:>12}  {}",
+                format!("{:.1}/{:.1}", span.0 as f64 / 1e6, span.1 as f64 / 1e6),
+                format!("{}/{}", s.measured, s.simulated),
+                format!("{:.2}pt", c.comparison.worst_share()),
+                format!("{:.1}%", c.comparison.overlap_pct),
                 format!("{}/{}", d.wakeups_right, d.wakeups),
-                verdict(c)
+                v.map_or("-".to_owned(), |v| format!("{}/{}", v.right, v.charges + v.misfits)),
+                c.verdict()
             )?;
         }
         self.write_misses(out)?;
@@ -183,29 +223,11 @@ impl Report {
     }
 
     fn write_misses(&self, out: &mut String) -> std::fmt::Result {
-        for (id, c, _) in self.compared().filter(|(_, c, _)| verdict(c) != "ok") {
-            writeln!(out, "\nmiss {id}:")?;
-            for t in c.tasks.iter().filter(|t| !t.ok) {
-                writeln!(
-                    out,
-                    "  share of {}: real {:.2} %, simulated {:.2} %, band {:.2}..{:.2} %, one turn {:.2} %",
-                    t.name, t.measured_pct, t.simulated_pct, t.band_pct.min, t.band_pct.max, t.turn_pct
-                )?;
-            }
-            if !c.switches.ok {
-                let s = &c.switches;
-                writeln!(
-                    out,
-                    "  switches: real {}, simulated {}, band {}..{}",
-                    s.measured, s.simulated, s.band.min, s.band.max
-                )?;
-            }
-            if !c.overlap_ok {
-                writeln!(
-                    out,
-                    "  turn lengths: overlap {:.1} %, required {} %",
-                    c.overlap_pct, self.bars.overlap_pct
-                )?;
+        for c in self.compared().filter(|c| c.verdict() != "ok") {
+            writeln!(out, "\nmiss {}:", c.id)?;
+            c.write_miss(out, &self.bars)?;
+            for bar in Bar::ALL.into_iter().filter(|b| !b.is_kept(c.comparison)) {
+                writeln!(out, "  cause of {bar}: {}", c.cause(bar).unwrap_or("not known"))?;
             }
         }
         Ok(())
@@ -234,6 +256,12 @@ impl Report {
             "driven by the traces: picks {}/{}, ticks {}/{}, events that did not fit {}",
             d.picks_right, d.picks, d.ticks_right, d.ticks, d.misfits
         )?;
+        let v = self.vruntimes();
+        writeln!(
+            out,
+            "vruntimes: {} charges, {} of them first after a placement or fork; start values {}, untraced placements {}, did not fit {}",
+            v.charges, v.placements, v.starts, v.untraced, v.misfits
+        )?;
         for (name, t) in self.tallies() {
             let met = match t.of {
                 0 => "nothing compared",
@@ -252,15 +280,62 @@ impl Report {
         let of = self.captures.len();
         let compared = self.compared().count();
         let verdict = if self.passed() { "every bar met" } else { "a bar is missed" };
-        writeln!(out, "summary: {compared} of {of} captures compared, {} left out: {verdict}", of - compared)
+        let calibrated = self.compared().filter(|c| is_calibrated_on(c.id)).count();
+        writeln!(
+            out,
+            "summary: {compared} of {of} captures compared ({calibrated} calibrated on and not counted), {} left out: {verdict}",
+            of - compared
+        )
     }
 }
 
-fn verdict(c: &Comparison) -> &'static str {
-    match (c.shares_ok(), c.switches.ok, c.overlap_ok) {
-        (true, true, true) => "ok",
-        (false, ..) => "share",
-        (_, false, _) => "switches",
-        _ => "turns",
+/// One compared capture.
+#[derive(Clone, Copy)]
+struct Compared<'a> {
+    id: &'a str,
+    comparison: &'a Comparison,
+    conformance: &'a Conformance,
+    vruntime: Option<&'a VruntimeCheck>,
+    causes: &'a [Cause],
+}
+
+impl<'a> Compared<'a> {
+    fn cause(self, bar: Bar) -> Option<&'a str> {
+        self.causes.iter().find(|c| c.bar == bar).map(|c| c.cause.as_str())
+    }
+
+    fn verdict(self) -> &'static str {
+        let missed = Bar::ALL.into_iter().find(|b| !b.is_kept(self.comparison)).map(Bar::name);
+        let vruntime = self.vruntime.filter(|v| !v.is_right()).map(|_| "vruntime");
+        missed.or(vruntime).unwrap_or("ok")
+    }
+
+    fn write_miss(self, out: &mut String, bars: &Bars) -> std::fmt::Result {
+        for t in self.comparison.tasks.iter().filter(|t| !t.ok) {
+            writeln!(
+                out,
+                "  share of {}: real {:.2} %, simulated {:.2} %, band {:.2}..{:.2} %, one turn {:.2} %",
+                t.name, t.measured_pct, t.simulated_pct, t.band_pct.min, t.band_pct.max, t.turn_pct
+            )?;
+        }
+        let s = &self.comparison.switches;
+        if !s.ok {
+            let (min, max) = (s.band.min, s.band.max);
+            writeln!(out, "  switches: real {}, simulated {}, band {min}..{max}", s.measured, s.simulated)?;
+        }
+        if !self.comparison.overlap_ok {
+            let (is, required) = (self.comparison.overlap_pct, bars.overlap_pct);
+            writeln!(out, "  turn lengths: overlap {is:.1} %, required {required} %")?;
+        }
+        if let Some(m) = self.vruntime.and_then(|v| v.first_miss.as_ref()) {
+            writeln!(
+                out,
+                "  vruntime of {} {:.3} ms after T0: {} ns off",
+                m.task,
+                m.after_t0_ns as f64 / 1e6,
+                m.off_ns
+            )?;
+        }
+        Ok(())
     }
 }

@@ -156,7 +156,7 @@ impl<'a> Experiment<'a> {
         let duration = Some(Nanos(end.0));
         let config = SimConfig { kernel, machine: config, duration, limits: Limits::default() };
         let mut sim = Simulation::with_hooks(config, objects, observer, hooks);
-        let groups = add_groups(&mut sim, &self.capture.spec);
+        let groups = add_groups(&self.capture.spec, |above, shares| sim.add_group(above, shares, false));
         for task in background(self.capture, |stamp| self.to_sim(stamp)) {
             sim.add_task(task);
         }
@@ -201,14 +201,18 @@ const REAP: Nanos = Nanos::from_micros(6);
 /// One `getppid` at one instruction per ns: an assumption.
 const GETPPID: Nanos = Nanos(250);
 
-/// The spec's groups by path. A group without a weight has the default of 100.
-fn add_groups<O: Observer, H: Hooks>(sim: &mut Simulation<O, H>, spec: &Spec) -> BTreeMap<String, GroupId> {
+/// The spec's groups by path, each created by `add` below another with its stored shares. A group without a weight has the
+/// default of 100.
+pub(crate) fn add_groups(
+    spec: &Spec,
+    mut add: impl FnMut(GroupId, u64) -> GroupId,
+) -> BTreeMap<String, GroupId> {
     let mut groups = BTreeMap::new();
     for g in &spec.groups {
         let above = g.path.rsplit_once('/').and_then(|(parent, _)| groups.get(parent));
         let above = above.copied().unwrap_or(GroupId::ROOT);
         let shares = shares_from_cgroup_weight(u64::from(g.weight.unwrap_or(DEFAULT_WEIGHT)));
-        groups.insert(g.path.clone(), sim.add_group(above, shares, false));
+        groups.insert(g.path.clone(), add(above, shares));
     }
     groups
 }

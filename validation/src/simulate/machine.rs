@@ -18,6 +18,14 @@ const CALIBRATED_ON: [&str; 5] = [
     "iii-pingpong/KERNEL/pp2_hog0_4096",
 ];
 
+/// Kernels with captures, as their folders are called.
+const KERNELS: [&str; 2] = ["5.10", "6.1"];
+
+/// Whether a capture, by kind, kernel and name, is one of those calibrated on: it cannot judge the simulator.
+pub fn is_calibrated_on(id: &str) -> bool {
+    KERNELS.iter().any(|k| CALIBRATED_ON.iter().any(|n| n.replace("KERNEL", k) == id))
+}
+
 /// KiB read and written in one turn of the last of them.
 const LARGE_PIPE_TURN_KIB: i64 = 8;
 
@@ -181,7 +189,7 @@ pub fn calibrate(root: &Path) -> Result<Calibration, CalibrationError> {
     let paths = find_captures(root)?;
     let captures = paths.iter().map(|p| Capture::load(p)).collect::<Result<Vec<_>, _>>()?;
     let mut machines = Vec::new();
-    for kernel in ["5.10", "6.1"] {
+    for kernel in KERNELS {
         let names = CALIBRATED_ON.map(|n| n.replace("KERNEL", kernel));
         let mut seen = Vec::new();
         let mut profile = "";

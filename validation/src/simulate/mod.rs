@@ -8,5 +8,8 @@ mod machine;
 mod program;
 mod record;
 
+pub(crate) use experiment::add_groups;
 pub use experiment::{Experiment, Inexpressible};
-pub use machine::{Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate};
+pub use machine::{
+    Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate, is_calibrated_on,
+};
