@@ -22,7 +22,8 @@ pub use waits::{Deadlock, Doing, MAX_ANALYSED, Unfinished, WaitFor};
 
 use crate::id::{CpuId, GroupId, TaskId};
 use crate::kernel::hooks::{Hooks, NoHooks};
-use crate::kernel::{Kernel, TaskParams};
+use crate::kernel::{Kernel, SearchCosts, TaskParams};
+use crate::machine::Costs;
 use crate::observe::{Event, Observer};
 use crate::program::{Objects, TaskSpec};
 use crate::time::{Instant, Nanos};
@@ -65,7 +66,14 @@ impl<O: Observer> Simulation<O> {
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// A run of a patched kernel.
-    pub fn with_hooks(config: SimConfig, objects: Objects, mut observer: O, hooks: H) -> Simulation<O, H> {
+    pub fn with_hooks(
+        mut config: SimConfig,
+        objects: Objects,
+        mut observer: O,
+        hooks: H,
+    ) -> Simulation<O, H> {
+        let Costs { scan_cpu, balance, balance_cpu, .. } = config.machine.costs;
+        config.kernel.searches = SearchCosts { scan_cpu, balance, balance_cpu };
         let mut queue = EventQueue::default();
         for (i, s) in config.machine.speed_changes.iter().enumerate() {
             queue.push(s.at, Happening::Speed(i as u32));

@@ -66,6 +66,17 @@ pub enum PreemptModel {
     Full,
 }
 
+/// What the kernel's own searches take: they are paid for, and their length decides how far the next ones go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SearchCosts {
+    /// Looking at one CPU in a search for an idle one.
+    pub scan_cpu: Nanos,
+    /// An attempt to balance one domain.
+    pub balance: Nanos,
+    /// The part of each CPU of the domain in it.
+    pub balance_cpu: Nanos,
+}
+
 /// Configuration of the kernel model.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelConfig {
@@ -85,6 +96,9 @@ pub struct KernelConfig {
     /// Sets of CPUs that balance load only among themselves; none for the whole machine.
     #[serde(skip)]
     pub partitions: Vec<CpuMask>,
+    /// What searches and balancing passes take; set by the engine from the machine's costs.
+    #[serde(skip)]
+    pub searches: SearchCosts,
     /// Ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Preemption model.
@@ -122,6 +136,7 @@ impl KernelConfig {
             cpus: topology.nr_cpu_ids() as u32,
             topology,
             partitions: Vec::new(),
+            searches: SearchCosts::default(),
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,

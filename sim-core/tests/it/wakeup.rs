@@ -180,7 +180,7 @@ fn waking_a_task_that_has_not_left_its_cpu() {
         assert!(h.need_resched(CPU0), "{profile}: 20 ms are more than a slice of 12 ms");
         h.k.set_sleeping(task);
         h.pass(1000);
-        let woken = h.k.try_to_wake_up(task, CpuId(1), None, h.now, &mut h.log);
+        let woken = h.k.try_to_wake_up(task, CpuId(1), None, false, h.now, &mut h.log);
         assert_eq!(woken, Wake::Enqueued(CPU0), "{profile}");
         h.pass(1000);
         h.schedule(CPU0);

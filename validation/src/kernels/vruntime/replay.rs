@@ -308,7 +308,7 @@ impl<'a> Replay<'a> {
             put.wrapping_sub(self.zero(self.queue(id), put))
         });
         self.kernel.hooks.waking = taken;
-        self.kernel.try_to_wake_up(id, CPU, None, Instant(self.now), &mut ());
+        self.kernel.try_to_wake_up(id, CPU, None, false, Instant(self.now), &mut ());
         self.kernel.hooks.waking = None;
         let placed = self.kernel.hooks.placed.take();
         if let Some(known) = self.tasks.get_mut(&pid).filter(|_| taken.is_some()) {
