@@ -290,6 +290,8 @@ impl<W: Write> Observer for Ftrace<W> {
             }
             Event::TickPreempt { .. }
             | Event::Count { .. }
+            | Event::LoadBalance { .. }
+            | Event::ActiveBalance { .. }
             | Event::NonTask { .. }
             | Event::StopRuntime { .. }
             | Event::LoadBalance { .. }
