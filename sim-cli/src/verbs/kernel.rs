@@ -94,7 +94,10 @@ impl From<&Profile> for ProfileReport {
 }
 
 fn list() -> ListReport {
-    ListReport { tool: Tool::new("kernel list"), profiles: PROFILES.iter().map(ProfileReport::from).collect() }
+    ListReport {
+        tool: Tool::new("kernel list"),
+        profiles: PROFILES.iter().map(ProfileReport::from).collect(),
+    }
 }
 
 impl Report for ListReport {

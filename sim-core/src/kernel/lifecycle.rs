@@ -32,12 +32,8 @@ impl<H: Hooks> Kernel<H> {
     /// Creates a task that has always been asleep, with vruntime 0, last seen on its lowest allowed CPU. Its first
     /// wake-up places it like any sleeper's.
     pub fn add_task(&mut self, params: &TaskParams) -> TaskId {
-        let cpu = params.cpus_allowed.lowest().expect("a task has a CPU to run on");
-        assert!(
-            params.cpus_allowed.within(self.config.cpus),
-            "CPUs {} of the machine only",
-            self.config.cpus
-        );
+        let cpu = params.cpus_allowed.lowest_and(self.topology.online());
+        let cpu = cpu.expect("a task may use a CPU that is online");
         self.new_task(params, cpu, TaskState::Sleeping)
     }
 
@@ -205,8 +201,7 @@ impl<H: Hooks> Kernel<H> {
     ///
     /// Mirrors: `__set_cpus_allowed_ptr()`, v4.19–v6.5.
     pub fn set_cpus_allowed<O: Observer>(&mut self, task: TaskId, mask: &CpuMask, now: Instant, o: &mut O) {
-        let to = mask.lowest().filter(|_| mask.within(self.config.cpus));
-        let to = to.expect("a task has a CPU of the machine to run on");
+        let to = mask.lowest_and(self.topology.online()).expect("a task may use a CPU that is online");
         let t = &mut self.tasks[task.index()];
         t.cpus_allowed.clone_from(mask);
         let cpu = t.cpu;
