@@ -43,6 +43,10 @@ pub struct Simulation<O = (), H = NoHooks> {
     timeline: Vec<Control>,
     now: Instant,
     cpus: Vec<Cpu>,
+    /// CPUs that run a task.
+    busy_cpus: usize,
+    /// Costs by the number of busy CPUs, the first for none or one; without a shared rate there is one row.
+    costs: Vec<Costs>,
     tasks: Vec<Exec>,
     infos: Vec<TaskInfo>,
     /// The CPU whose event is being handled; others hear of it by interrupt.
@@ -82,7 +86,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             queue.push(x.start, Happening::Interfere(i as u32));
         }
         observer.configured(Instant::ZERO, &config.kernel);
+        let rows = if config.machine.shared_rate { config.kernel.cpus } else { 1 };
         Simulation {
+            busy_cpus: 0,
+            costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
             cpus: (0..config.kernel.cpus).map(|_| Cpu::idle()).collect(),
             kernel: Kernel::new(config.kernel.clone(), hooks),
             config,
@@ -276,8 +283,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         &self.objects
     }
 
-    fn cost(&self) -> &crate::machine::Costs {
-        &self.config.machine.costs
+    fn cost(&self) -> &Costs {
+        &self.costs[self.busy_cpus.clamp(1, self.costs.len()) - 1]
     }
 
     /// Something that cannot be interrupted takes `time` of a CPU: its task makes no progress, its timers and its

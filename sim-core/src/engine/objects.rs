@@ -202,7 +202,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 "moves to a group that does not exist".to_owned()
             }
             Action::SetNice(n) if !(-20..=19).contains(n) => format!("sets nice {n}: allowed is -20..=19"),
-            Action::SetAffinity(m) if m.is_empty() || !m.within(self.config.kernel.cpus) => {
+            Action::SetAffinity(m) | Action::SetSiblingsAffinity(m)
+                if m.is_empty() || !m.within(self.config.kernel.cpus) => {
                 format!("sets affinity {m}: the machine has CPUs 0-{}", self.config.kernel.cpus - 1)
             }
             _ => return Ok(()),

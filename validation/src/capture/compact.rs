@@ -119,6 +119,8 @@ pub(super) fn decode(source: impl Read) -> Result<Parts, CompactError> {
         result: join(result),
         trace,
         stats: ReadStats::default(),
+        domains: None,
+        guest: None,
     })
 }
 

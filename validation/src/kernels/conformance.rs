@@ -98,6 +98,9 @@ struct Replay<'a> {
 /// # Errors
 /// [`Inexpressible`] when the capture's experiment cannot be set up.
 pub fn conformance(capture: &Capture) -> Result<Conformance, Inexpressible> {
+    if capture.meta.smp != 1 {
+        return Err(Inexpressible::ManyCpus(capture.meta.smp));
+    }
     let experiment = Experiment::new(capture)?;
     let (kernel, by_name) = experiment.prelude(Follow::default())?;
     let shift = experiment.t0_ns() as i64 - capture.clock.t0_ns as i64;

@@ -5,6 +5,7 @@ mod causes;
 mod compare;
 mod conformance;
 mod levels;
+pub mod many;
 mod report;
 mod vruntime;
 

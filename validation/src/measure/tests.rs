@@ -12,6 +12,8 @@ fn switch(at_ns: u64, prev: Who, prev_blocked: bool, next: Who) -> SchedEvent {
 fn wakeup(at_ns: u64, task: Who, before: bool, after: bool, idle: bool) -> SchedEvent {
     let kind = EventKind::Wakeup {
         task,
+        target: 0,
+        new: false,
         need_resched_before: before,
         need_resched_after: after,
         curr_is_idle: idle,
@@ -28,7 +30,7 @@ fn made(events: Vec<SchedEvent>) -> Timeline {
         label("a", 2, true),
         label("kworker", 3, false),
     ];
-    Timeline { tasks, events, t0_ns: 100 }
+    Timeline { cpus: 1, tasks, events, t0_ns: 100 }
 }
 
 fn example() -> Timeline {

@@ -2,6 +2,7 @@
 //! the captured machine's delays.
 
 mod background;
+mod boot;
 mod driver;
 mod experiment;
 mod machine;
