@@ -217,6 +217,28 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
+    /// Moves a task that waits for its CPU to another it may use, whatever the rules say: for a driver that follows a
+    /// trace. False if it does not wait.
+    ///
+    /// Mirrors: `move_queued_task()`.
+    pub fn move_queued_task<O: Observer>(
+        &mut self,
+        task: TaskId,
+        to: CpuId,
+        reason: MigrateReason,
+        now: Instant,
+        o: &mut O,
+    ) -> bool {
+        let t = &self.tasks[task.index()];
+        let waits = t.state == TaskState::Runnable && !t.on_cpu && t.cpu != to;
+        if waits {
+            self.update_rq_clock(t.cpu, now);
+            self.deactivate(task, now, o);
+            self.attach(task, to, reason, now, o);
+        }
+        waits
+    }
+
     /// Takes a runnable task off its queue to move it.
     pub(super) fn deactivate<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
         let cpu = self.tasks[task.index()].cpu;
