@@ -79,11 +79,23 @@ struct ProfileReport {
     name: &'static str,
     release: String,
     about: &'static str,
+    /// In which release its rules for several CPUs were read.
+    several_cpus: &'static str,
+}
+
+impl From<&Profile> for ProfileReport {
+    fn from(p: &Profile) -> ProfileReport {
+        ProfileReport {
+            name: p.name,
+            release: p.release.to_string(),
+            about: p.about,
+            several_cpus: p.several_cpus,
+        }
+    }
 }
 
 fn list() -> ListReport {
-    let report = |p: &Profile| ProfileReport { name: p.name, release: p.release.to_string(), about: p.about };
-    ListReport { tool: Tool::new("kernel list"), profiles: PROFILES.iter().map(report).collect() }
+    ListReport { tool: Tool::new("kernel list"), profiles: PROFILES.iter().map(ProfileReport::from).collect() }
 }
 
 impl Report for ListReport {
@@ -174,11 +186,7 @@ fn show(profile: &'static Profile, cpus: u32) -> ShowReport {
     });
     ShowReport {
         tool: Tool::new("kernel show"),
-        profile: ProfileReport {
-            name: profile.name,
-            release: profile.release.to_string(),
-            about: profile.about,
-        },
+        profile: ProfileReport::from(profile),
         cpus,
         tunables: tunables.collect(),
         sched_nr_latency: boot.nr_latency,
@@ -200,7 +208,8 @@ fn plain(value: &Value) -> String {
 
 impl Report for ShowReport {
     fn text(&self) -> String {
-        let mut out = format!("{}: {}\n\n", self.profile.name, self.profile.about);
+        let p = &self.profile;
+        let mut out = format!("{}: {}\nrules for several CPUs: {}\n\n", p.name, p.about, p.several_cpus);
         let rows = self.tunables.iter().map(|t| {
             let value = if t.unit.is_some() { text::duration(t.value as f64) } else { t.value.to_string() };
             vec![t.file.clone(), value]

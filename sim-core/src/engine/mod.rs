@@ -74,7 +74,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ) -> Simulation<O, H> {
         let Costs { scan_cpu, balance, balance_cpu, .. } = config.machine.costs;
         config.kernel.searches = SearchCosts { scan_cpu, balance, balance_cpu };
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::with_capacity(PRUNE_AT_LEAST + 1);
         for (i, s) in config.machine.speed_changes.iter().enumerate() {
             queue.push(s.at, Happening::Speed(i as u32));
         }

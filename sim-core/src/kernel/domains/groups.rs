@@ -99,11 +99,13 @@ impl<'a, 'p> PartitionGroups<'a, 'p> {
     fn plain_ring(&mut self, at: usize, cpu: CpuId) -> Ring {
         let span = Arc::clone(self.partition.span(at, cpu));
         let mut order: Vec<SchedGroupId> = Vec::new();
-        let mut covered = CpuMask::default();
+        let mut seen = CpuMask::default();
         for member in span.iter_wrap(cpu) {
-            if !covered.contains(member) {
-                let group = self.plain_group(at, member);
-                covered.or_with(&self.store.groups[group.index()].cpus);
+            let group = self.plain_group(at, member);
+            // A group is seen first at one of its CPUs; its lowest stands for it.
+            let lowest = self.store.groups[group.index()].balance_cpu;
+            if !seen.contains(lowest) {
+                seen.insert(lowest);
                 order.push(group);
             }
         }
