@@ -95,7 +95,10 @@ impl From<&Profile> for ProfileReport {
 }
 
 fn list() -> ListReport {
-    ListReport { tool: Tool::new("kernel list"), profiles: PROFILES.iter().map(ProfileReport::from).collect() }
+    ListReport {
+        tool: Tool::new("kernel list"),
+        profiles: PROFILES.iter().map(ProfileReport::from).collect(),
+    }
 }
 
 impl Report for ListReport {
@@ -223,7 +226,8 @@ impl Report for ShowReport {
         );
         out += "\nchanges after 4.19:\n";
         out += &self.changes.iter().map(ChangeReport::text).collect::<String>();
-        out += "\nrules older than 4.19, for kernel.rules (which also takes any change of another version):\n";
+        out +=
+            "\nrules older than 4.19, for kernel.rules (which also takes any change of another version):\n";
         out += &self.switches.iter().map(|s| format!("  {}: {}\n", s.id, s.what)).collect::<String>();
         out
     }

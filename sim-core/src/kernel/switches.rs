@@ -79,6 +79,9 @@ mod tests {
         assert_eq!(config.rules.pipe_wake, PipeWake::Exclusive);
         assert!(config.rules.balance.forced_newly_idle_only);
         let message = config.switch_rule("no-such").unwrap_err().to_string();
-        assert!(message.contains("'no-such'") && message.contains("numa-groups-from-lowest-cpu"), "{message}");
+        assert!(
+            message.contains("'no-such'") && message.contains("numa-groups-from-lowest-cpu"),
+            "{message}"
+        );
     }
 }

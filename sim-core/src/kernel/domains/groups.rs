@@ -188,7 +188,8 @@ impl<'a, 'p> PartitionGroups<'a, 'p> {
     fn overlapping_group(&mut self, at: usize, sibling: CpuId, span: &CpuMask) -> SchedGroupId {
         let partition = self.partition;
         let mut at = at;
-        while self.rules.numa_groups_within_span && at > 1 && !partition.span(at - 1, sibling).is_subset(span) {
+        while self.rules.numa_groups_within_span && at > 1 && !partition.span(at - 1, sibling).is_subset(span)
+        {
             at -= 1;
         }
         let cpus = partition.span(at - 1, sibling);
