@@ -66,6 +66,10 @@ impl Document {
         kernel.skew_tick = spec.skew_tick.unwrap_or(kernel.skew_tick);
         kernel.irq_time_accounting = spec.irq_time_accounting.unwrap_or(kernel.irq_time_accounting);
         kernel.steal_time_accounting = spec.steal_time_accounting.unwrap_or(kernel.steal_time_accounting);
+        for (i, name) in spec.rules.iter().enumerate() {
+            let refused = kernel.switch_rule(name);
+            refused.map_err(|e| self.error_at(&["kernel", "rules", &i.to_string()], e.to_string()))?;
+        }
         for (i, word) in spec.features.iter().enumerate() {
             let refused = kernel.features.write(word);
             refused.map_err(|e| self.error_at(&["kernel", "features", &i.to_string()], e.to_string()))?;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use sim_core::cpumask::MAX_CPUS;
 use sim_core::kernel::changes::Change;
 use sim_core::kernel::rules::{Rules, TunablesIn};
+use sim_core::kernel::switches::SWITCHES;
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{PROFILES, Profile};
 use sim_workloads::resolve::has_tunable;
@@ -121,6 +122,14 @@ struct ShowReport {
     behaviours: Map<String, Value>,
     /// Changes after 4.19, oldest first.
     changes: Vec<ChangeReport>,
+    /// Rules no profile has, for `kernel.rules`.
+    switches: Vec<SwitchReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct SwitchReport {
+    id: &'static str,
+    what: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -187,6 +196,7 @@ fn show(profile: &'static Profile, cpus: u32) -> ShowReport {
         features: rules.features.to_line(),
         behaviours: behaviours(&rules),
         changes: profile.changes().map(ChangeReport::from).collect(),
+        switches: SWITCHES.iter().map(|s| SwitchReport { id: s.id, what: s.what }).collect(),
     }
 }
 
@@ -216,6 +226,9 @@ impl Report for ShowReport {
         );
         out += "\nchanges after 4.19:\n";
         out += &self.changes.iter().map(ChangeReport::text).collect::<String>();
+        out +=
+            "\nrules older than 4.19, for kernel.rules (which also takes any change of another version):\n";
+        out += &self.switches.iter().map(|s| format!("  {}: {}\n", s.id, s.what)).collect::<String>();
         out
     }
 }

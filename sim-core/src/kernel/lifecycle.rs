@@ -196,19 +196,20 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
-    /// Changes the CPUs a task may use. A waiting task on a forbidden CPU moves at once to the lowest CPU allowed, a running
-    /// one is moved by its CPU's stopper thread.
+    /// Changes the CPUs a task may use. A waiting task on a forbidden CPU moves at once, a running one
+    /// is moved by its CPU's stopper thread.
     ///
     /// Mirrors: `__set_cpus_allowed_ptr()`, v4.19–v6.5.
     pub fn set_cpus_allowed<O: Observer>(&mut self, task: TaskId, mask: &CpuMask, now: Instant, o: &mut O) {
-        let to = mask.lowest_and(self.topology.online()).expect("a task may use a CPU that is online");
         let t = &mut self.tasks[task.index()];
         t.cpus_allowed.clone_from(mask);
         let cpu = t.cpu;
         if mask.contains(cpu) || t.state != TaskState::Runnable {
             return;
         }
-        if t.on_cpu {
+        let on_cpu = t.on_cpu;
+        let to = self.any_cpu_of(mask);
+        if on_cpu {
             self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to, reason: MigrateReason::Affinity });
         } else {
             self.update_rq_clock(cpu, now);
@@ -237,6 +238,18 @@ impl<H: Hooks> Kernel<H> {
             self.attach(task, to, reason, now, o);
         }
         waits
+    }
+
+    /// The CPU of a mask for a task that has to leave its own: the lowest, or the next after the last one answered so. The
+    /// kernel remembers that one on each CPU that changes masks, this model once. Deviates: D-003.
+    ///
+    /// Mirrors: `cpumask_any()`, `cpumask_any_and_distribute()`.
+    fn any_cpu_of(&mut self, mask: &CpuMask) -> CpuId {
+        let online = self.topology.online();
+        let last = self.last_distributed.filter(|_| self.config.rules.affinity_distributes);
+        let next = last.and_then(|last| online.iter_and(mask).find(|c| *c > last)).or_else(|| mask.lowest_and(online));
+        self.last_distributed = next;
+        next.expect("a task may use a CPU that is online")
     }
 
     /// Takes a runnable task off its queue to move it.
