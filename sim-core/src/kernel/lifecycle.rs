@@ -247,7 +247,9 @@ impl<H: Hooks> Kernel<H> {
     fn any_cpu_of(&mut self, mask: &CpuMask) -> CpuId {
         let online = self.topology.online();
         let last = self.last_distributed.filter(|_| self.config.rules.affinity_distributes);
-        let next = last.and_then(|last| online.iter_and(mask).find(|c| *c > last)).or_else(|| mask.lowest_and(online));
+        let next = last
+            .and_then(|last| online.iter_and(mask).find(|c| *c > last))
+            .or_else(|| mask.lowest_and(online));
         self.last_distributed = next;
         next.expect("a task may use a CPU that is online")
     }

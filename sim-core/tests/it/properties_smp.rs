@@ -266,7 +266,7 @@ fn aggregate(profile: &str, topology: &Arc<Topology>, seed: u64) -> [f64; 3] {
         sim.add_task(task(&format!("T{i}"), 0, interactive(seed * 100 + i, u32::MAX)));
     }
     sim.run().unwrap();
-    let all = Metrics::sum(sim.observer.tasks());
+    let all = Metrics::sum(sim.observer.tasks().iter());
     [sim.observer.context_switches() as f64, all.latency_after_wakeup.mean().0 as f64, all.migrations as f64]
 }
 
