@@ -3,13 +3,15 @@
 use crate::failure::Failure;
 use crate::load::Loaded;
 use crate::schedule_digest::ScheduleDigest;
+use crate::spread::{self, SpreadReport};
 use crate::waits::{self, UnfinishedTask};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
-use sim_core::observe::{Metrics, TaskMetrics};
+use sim_core::observe::{Metrics, Spread, TaskMetrics};
 use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Up to this many tasks each has its own row; beyond, tasks of one name share one.
 const MAX_TASK_ROWS: usize = 20;
@@ -48,6 +50,8 @@ pub(crate) struct RunResult {
     pub(crate) events: u64,
     pub(crate) context_switches: u64,
     pub(crate) nontask: Nanos,
+    /// What several CPUs did; none on a machine with one.
+    pub(crate) spread: Option<SpreadReport>,
     pub(crate) digest: u64,
     pub(crate) ended_by: &'static str,
     /// Paths of tasks that wait for what never comes.
@@ -62,10 +66,18 @@ pub(crate) struct RunResult {
 pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunResult, Failure> {
     let builder = loaded.document.scenario.build(seed);
     let warmup = loaded.resolved.warmup;
-    let observer = (Metrics::new(warmup), ScheduleDigest::default());
+    let topology = Arc::clone(&loaded.resolved.config.kernel.topology);
+    let several = topology.online().count() > 1;
+    let spread = several.then(|| Spread::new(warmup, &topology));
+    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), spread);
     let mut simulation = builder.simulation(loaded.resolved.config.clone(), observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
-    let (metrics, digest) = &simulation.observer;
+    if let Some(spread) = &mut simulation.observer.1 {
+        spread.finish(outcome.at);
+    }
+    let ((metrics, digest), spread) = &simulation.observer;
+    let span = Nanos(outcome.at.0).saturating_sub(warmup);
+    let spread = spread.as_ref().map(|s| spread::report(s, &topology, simulation.kernel().domains(), span));
     let tasks = simulation.tasks();
     let all: Vec<usize> = (0..tasks.len()).filter(|i| !tasks[*i].kthread).collect();
     let (ended_by, stalled) = match &outcome.end {
@@ -77,11 +89,12 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         seed,
         rows: rows(tasks, metrics, group_by),
         total: row("total".to_owned(), &all, tasks, metrics),
-        span: Nanos(outcome.at.0).saturating_sub(warmup),
+        span,
         end_time: Nanos(outcome.at.0),
         events: outcome.events,
         context_switches: metrics.context_switches(),
         nontask: metrics.nontask(),
+        spread,
         digest: digest.value(),
         ended_by,
         stalled,

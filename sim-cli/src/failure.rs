@@ -5,6 +5,7 @@ use sim_core::kernel::hooks::Hooks;
 use sim_core::observe::Observer;
 use sim_core::{SimError, Simulation};
 use sim_workloads::scenario::ScenarioError;
+use sim_workloads::topology::ImportError;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use thiserror::Error;
@@ -15,6 +16,9 @@ pub(crate) enum Failure {
     /// A mistake in a scenario, in a setting of it, or in a study file.
     #[error("{0}")]
     Scenario(#[from] Box<ScenarioError>),
+    /// A description of a machine that cannot be used.
+    #[error("{place}: {error}")]
+    Machine { place: String, error: ImportError },
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read { file: PathBuf, source: std::io::Error },
@@ -72,7 +76,11 @@ impl Failure {
             Failure::Write(_) | Failure::Create { .. } | Failure::Environment(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Tolerance(_) => 4,
-            Failure::Capture(_) | Failure::Scenario(_) | Failure::Read { .. } | Failure::Invalid { .. } => 3,
+            Failure::Capture(_)
+            | Failure::Scenario(_)
+            | Failure::Machine { .. }
+            | Failure::Read { .. }
+            | Failure::Invalid { .. } => 3,
             Failure::Run { .. } => 5,
         })
     }

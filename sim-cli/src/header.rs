@@ -10,9 +10,8 @@ use std::sync::LazyLock;
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 2;
 
-/// The rule that stands for placement and load balancing until scheduling domains are modelled.
-pub(crate) const INTERIM: &str =
-    "placement and balancing: interim rule (idle CPU, else least loaded, periodic even-out)";
+/// What is missing from the machine on several CPUs.
+pub(crate) const SEVERAL_CPUS: &str = "several CPUs: placement and balancing are the kernel's own; SMT, caches and idle states cost nothing yet (D-005)";
 
 /// Head of every JSON document: who made it.
 #[derive(Debug, Clone, Serialize)]
@@ -73,7 +72,7 @@ impl Header {
             seed: loaded.resolved.seed,
             runs,
             warmup_ns: loaded.resolved.warmup.0,
-            notes: if config.kernel.cpus > 1 { vec![INTERIM.to_owned()] } else { Vec::new() },
+            notes: if config.kernel.cpus > 1 { vec![SEVERAL_CPUS.to_owned()] } else { Vec::new() },
             warnings: Vec::new(),
         }
     }

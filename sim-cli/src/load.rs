@@ -49,12 +49,17 @@ impl ScenarioText {
     }
 }
 
-/// Reads a text file of bounded size.
+/// Reads a text file of the size of scenarios.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    read_text_up_to(path, MAX_BYTES)
+}
+
+/// Reads a text file of at most `limit` bytes, or one more.
+pub(crate) fn read_text_up_to(path: &Path, limit: usize) -> Result<String, Failure> {
     let failed = |source| Failure::Read { file: path.to_owned(), source };
     let mut text = String::new();
     // One byte more than allowed: the parser then refuses it with the right message.
-    let limit = MAX_BYTES as u64 + 1;
+    let limit = limit as u64 + 1;
     let read = if path.as_os_str() == "-" {
         std::io::stdin().take(limit).read_to_string(&mut text)
     } else {

@@ -11,6 +11,7 @@ mod load;
 mod output;
 mod schedule_digest;
 mod simulate;
+mod spread;
 mod stats;
 mod sweeping;
 mod text;
@@ -43,6 +44,8 @@ fn main() -> ExitCode {
         Verb::Schema(args) => verbs::schema::main(args),
         Verb::Trace(args) => verbs::trace::main(args, talk),
         Verb::Explain(args) => verbs::explain::main(args, talk),
+        Verb::Topology(args) => verbs::topology::main(args),
+        Verb::Conformance(args) => verbs::conformance::main(args, talk),
         Verb::Validate(args) => verbs::validate::main(args, talk),
     };
     match result {

@@ -74,6 +74,7 @@ impl Builder {
         hooks: H,
     ) -> Simulation<O, H> {
         let mut sim = Simulation::with_hooks(config, self.objects, observer, hooks);
+        sim.seed(self.seed);
         for group in self.groups {
             sim.add_group(group.parent, group.shares, group.idle);
         }

@@ -7,4 +7,5 @@ pub mod resolve;
 pub mod scenario;
 mod schema;
 mod script;
+pub mod topology;
 pub mod units;

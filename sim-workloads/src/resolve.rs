@@ -1,11 +1,13 @@
 //! From what a scenario says to what a run needs: defaults filled in, names looked up, writes to tunables made.
 
-use crate::scenario::{CpuController, Document, InterferenceSpec, MachineSpec, ScenarioError};
+use crate::scenario::{CpuController, Document, InterferenceSpec, ScenarioError};
 use sim_core::kernel::rules::{IdleEntities, Rules};
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{KernelConfig, Profile};
+use sim_core::machine::topology::Topology;
 use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
 use sim_core::{CpuId, Instant, Limits, Nanos, SimConfig};
+use std::sync::Arc;
 
 /// The profile of a scenario that names none.
 pub const DEFAULT_PROFILE: &str = "6.1";
@@ -56,13 +58,18 @@ impl Document {
         let name = spec.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
         let profile =
             Profile::by_name(name).map_err(|e| self.error_at(&["kernel", "profile"], e.to_string()))?;
-        let mut kernel = KernelConfig::new(profile, self.scenario.machine.cpus());
+        let mut kernel = KernelConfig::on(profile, Arc::clone(&self.scenario.topology));
+        kernel.partitions = self.scenario.machine.partitions.iter().map(|p| p.0.clone()).collect();
         kernel.hz = spec.hz.unwrap_or(kernel.hz);
         kernel.preempt = spec.preempt.unwrap_or(kernel.preempt);
         kernel.autogroup = spec.autogroup.unwrap_or(kernel.autogroup);
         kernel.skew_tick = spec.skew_tick.unwrap_or(kernel.skew_tick);
         kernel.irq_time_accounting = spec.irq_time_accounting.unwrap_or(kernel.irq_time_accounting);
         kernel.steal_time_accounting = spec.steal_time_accounting.unwrap_or(kernel.steal_time_accounting);
+        for (i, name) in spec.rules.iter().enumerate() {
+            let refused = kernel.switch_rule(name);
+            refused.map_err(|e| self.error_at(&["kernel", "rules", &i.to_string()], e.to_string()))?;
+        }
         for (i, word) in spec.features.iter().enumerate() {
             let refused = kernel.features.write(word);
             refused.map_err(|e| self.error_at(&["kernel", "features", &i.to_string()], e.to_string()))?;
@@ -154,7 +161,7 @@ impl Document {
         }
         let entries = machine.interference.iter().enumerate().map(|(i, entry)| {
             let at = |key, message| self.error_at(&["machine", "interference", &i.to_string(), key], message);
-            interference(machine, entry).map_err(|(key, message)| at(key, message))
+            interference(&self.scenario.topology, entry).map_err(|(key, message)| at(key, message))
         });
         let interference = entries.collect::<Result<_, _>>()?;
         let tick_phase = machine.tick_phase;
@@ -164,12 +171,12 @@ impl Document {
 
 /// Checks one entry; a mistake comes with its key.
 fn interference(
-    machine: &MachineSpec,
+    topology: &Topology,
     entry: &InterferenceSpec,
 ) -> Result<Interference, (&'static str, String)> {
-    if entry.cpu >= machine.cpus() {
-        let last = machine.cpus() - 1;
-        return Err(("cpu", format!("CPU {} is beyond the machine, which has CPUs 0-{last}", entry.cpu)));
+    if topology.cpu(CpuId(entry.cpu)).is_none_or(|c| !c.online) {
+        let has = topology.online();
+        return Err(("cpu", format!("CPU {} is beyond the machine, which has CPUs {has}", entry.cpu)));
     }
     if entry.time >= entry.period {
         return Err(("time", format!("{} of every {} leaves no time for tasks", entry.time, entry.period)));

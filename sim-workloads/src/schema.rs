@@ -3,7 +3,7 @@
 //! The types that readers produce derive their schemas, so that a key exists for both or for neither. Types read by hand
 //! have theirs beside the reader.
 
-use crate::units::{Bytes, CpuList, Duration, MAX_BYTES, MAX_NAME, Whole};
+use crate::units::{Bytes, CpuList, CpuSet, Duration, MAX_BYTES, MAX_NAME, Whole};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -52,6 +52,12 @@ inline_schema!(
     CpuList,
     "CpuList",
     json_schema!({ "type": "string", "description": "CPUs, like \"0-3,8\"", "pattern": r"^[0-9,\s-]+$" })
+);
+
+inline_schema!(
+    CpuSet,
+    "CpuSet",
+    json_schema!({ "type": "string", "description": "CPUs, like \"0-3,8\", or \"\" for none", "pattern": r"^[0-9,\s-]*$" })
 );
 
 /// A name in a scenario that is no template: see [`crate::units::check_name`].

@@ -114,7 +114,8 @@ where
 }
 
 /// A whole number from `MIN` to `MAX`, in places where a type is needed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct Whole<T, const MIN: i64, const MAX: i64>(pub T);
 
 impl<'de, T: TryFrom<i64>, const MIN: i64, const MAX: i64> Deserialize<'de> for Whole<T, MIN, MAX> {
@@ -155,6 +156,25 @@ impl<'de> Deserialize<'de> for CpuList {
     }
 }
 impl Serialize for CpuList {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(&self.0)
+    }
+}
+
+/// As [`CpuList`], and may be empty (`""`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CpuSet(pub CpuMask);
+
+impl<'de> Deserialize<'de> for CpuSet {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<CpuSet, D::Error> {
+        let text = String::deserialize(d)?;
+        if text.trim().is_empty() {
+            return Ok(CpuSet::default());
+        }
+        text.parse().map(CpuSet).map_err(D::Error::custom)
+    }
+}
+impl Serialize for CpuSet {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(&self.0)
     }

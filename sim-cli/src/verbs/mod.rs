@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod conformance;
 pub(crate) mod explain;
 pub(crate) mod kernel;
 pub(crate) mod machine;
@@ -10,5 +11,6 @@ pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod study;
 pub(crate) mod sweep;
+pub(crate) mod topology;
 pub(crate) mod trace;
 pub(crate) mod validate;

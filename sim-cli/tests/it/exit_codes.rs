@@ -46,7 +46,7 @@ fn an_invalid_scenario_is_3_with_its_place() {
     fails(
         &["run", "mix.toml", "--set", "seed=9223372036854775808"],
         3,
-        &["whole number from 0 to 9223372036854775807"],
+        &["whole numbers, which go up to 9223372036854775807"],
     );
     let since_5_16 = ["--kernel", "5.15", "--set", "kernel.sched_idle_min_granularity_ns=1ms"];
     fails(

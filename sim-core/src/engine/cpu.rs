@@ -1,6 +1,7 @@
 //! What a CPU is doing: how far its burst has come, when it will end, its tick.
 
 use super::Simulation;
+use super::deferred::Deferred;
 use super::exec::Burst;
 use super::queue::Happening;
 use super::sleep::Sleepers;
@@ -31,6 +32,8 @@ pub(super) struct Cpu {
     pub(super) sleepers: Sleepers,
     /// An interrupt handler or the hypervisor has the CPU until here: timers and rescheduling wait for its end.
     pub(super) irq_until: Instant,
+    /// What waits for its end.
+    pub(super) deferred: Deferred,
 }
 
 impl Cpu {
@@ -43,8 +46,9 @@ impl Cpu {
             resched_generation: 0,
             resched_armed: false,
             hrtick_generation: 0,
-            sleepers: Sleepers::default(),
+            sleepers: Sleepers::with_room(),
             irq_until: Instant::ZERO,
+            deferred: Deferred::with_room(),
         }
     }
 }

@@ -22,6 +22,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Ipi(cpu) => self.on_ipi(cpu),
             Happening::NohzKick(cpu) => self.on_nohz_kick(cpu),
             Happening::Resched { cpu, generation } => self.on_resched(cpu, generation),
+            Happening::Deferred { cpu, generation, .. } => self.on_deferred(cpu, generation)?,
             Happening::Progress { cpu, generation } => {
                 if self.cpus[cpu.index()].progress_generation == generation {
                     self.begin_context(cpu, Context::Task);
@@ -151,15 +152,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.schedule(cpu, Schedule::Preempt);
             self.settle(Nanos::ZERO);
         }
-    }
-
-    /// An interrupt while another is being handled waits for its end.
-    fn defer_in_irq(&mut self, cpu: CpuId, what: Happening) -> bool {
-        let until = self.cpus[cpu.index()].irq_until;
-        if until > self.now {
-            self.queue.push(until, what);
-        }
-        until > self.now
     }
 
     /// Wakes a task from CPU `by`.

@@ -4,6 +4,7 @@
 mod actions;
 mod config;
 mod cpu;
+mod deferred;
 mod dispatch;
 mod exec;
 mod objects;
@@ -21,7 +22,7 @@ pub use waits::{Deadlock, Doing, MAX_ANALYSED, Unfinished, WaitFor};
 
 use crate::id::{CpuId, GroupId, TaskId};
 use crate::kernel::hooks::{Hooks, NoHooks};
-use crate::kernel::{Kernel, TaskParams};
+use crate::kernel::{Kernel, SearchCosts, TaskParams};
 use crate::machine::Costs;
 use crate::observe::{Event, Observer};
 use crate::program::{Objects, TaskSpec};
@@ -29,6 +30,7 @@ use crate::time::{Instant, Nanos};
 use cpu::Cpu;
 use exec::{Burst, Exec, Then};
 use queue::{EventQueue, Happening};
+use std::sync::Arc;
 
 /// One run.
 pub struct Simulation<O = (), H = NoHooks> {
@@ -69,8 +71,15 @@ impl<O: Observer> Simulation<O> {
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// A run of a patched kernel.
-    pub fn with_hooks(config: SimConfig, objects: Objects, mut observer: O, hooks: H) -> Simulation<O, H> {
-        let mut queue = EventQueue::default();
+    pub fn with_hooks(
+        mut config: SimConfig,
+        objects: Objects,
+        mut observer: O,
+        hooks: H,
+    ) -> Simulation<O, H> {
+        let Costs { scan_cpu, balance, balance_cpu, .. } = config.machine.costs;
+        config.kernel.searches = SearchCosts { scan_cpu, balance, balance_cpu };
+        let mut queue = EventQueue::with_capacity(PRUNE_AT_LEAST + 1);
         for (i, s) in config.machine.speed_changes.iter().enumerate() {
             queue.push(s.at, Happening::Speed(i as u32));
         }
@@ -110,6 +119,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.push_exec(spec.program, spec.name, spec.path, None, spec.start);
         self.queue.push(spec.start, Happening::Timer { task, generation: 0 });
         task
+    }
+
+    /// Makes what the kernel leaves to chance depend on a run's seed; see [`Kernel::seed`].
+    pub fn seed(&mut self, seed: u64) {
+        self.kernel.seed(seed);
     }
 
     /// Creates a task group below `parent`; see [`Kernel::add_group`].
@@ -171,8 +185,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// When a limit is reached or a program asks for the impossible; what was observed until then stays valid.
     pub fn run(&mut self) -> Result<Outcome, SimError> {
         let stop = self.config.duration.map_or(Instant::NEVER, |d| Instant(d.0));
-        for i in 0..self.cpus.len() {
-            let cpu = CpuId::new(i);
+        let topology = Arc::clone(&self.config.kernel.topology);
+        for cpu in topology.online().iter() {
             self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
             if !self.config.kernel.nohz {
                 self.arm_tick(cpu);
@@ -231,6 +245,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Resched { cpu, generation } => cpus[cpu.index()].resched_generation == generation,
             Happening::Progress { cpu, generation } => cpus[cpu.index()].progress_generation == generation,
             Happening::Hrtick { cpu, generation } => cpus[cpu.index()].hrtick_generation == generation,
+            Happening::Deferred { cpu, generation, .. } => {
+                cpus[cpu.index()].deferred.generation == generation
+            }
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => true,
             Happening::Ipi(_) | Happening::NohzKick(_) => true,
         });

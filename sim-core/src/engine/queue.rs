@@ -1,7 +1,8 @@
 //! The event queue: one heap, a total order, cancellation by generation.
 //!
 //! **The order is behaviour.** Events come by time; at one instant by [`Class`], whose variants stand in order of
-//! precedence; within a class first in, first out, but ticks by CPU. `ARCHITECTURE.md` carries the same table.
+//! precedence; within a class first in, first out, except that ticks and the ends of bursts come by CPU number: when they
+//! were armed or last forecast must not matter. `ARCHITECTURE.md` carries the same table.
 
 use crate::id::{CpuId, TaskId};
 use crate::time::Instant;
@@ -23,13 +24,6 @@ pub(crate) enum Class {
     Resched,
     /// The running task's burst ends.
     Progress,
-}
-
-impl Class {
-    /// Whether such events alone make no task runnable. A CPU that runs one has other events than its tick.
-    const fn is_machine(self) -> bool {
-        matches!(self, Class::Machine | Class::Tick)
-    }
 }
 
 /// What happens.
@@ -73,6 +67,15 @@ pub(crate) enum Happening {
         /// Which arming.
         generation: u32,
     },
+    /// An interrupt handler of a CPU has ended: the first event that waited for that happens.
+    Deferred {
+        /// The class of that event.
+        class: Class,
+        /// The CPU.
+        cpu: CpuId,
+        /// Which arming.
+        generation: u32,
+    },
     /// A CPU's running burst ends.
     Progress {
         /// The CPU.
@@ -83,18 +86,29 @@ pub(crate) enum Happening {
 }
 
 impl Happening {
-    const fn class(self) -> Class {
+    /// Whether such events alone make no task runnable. A CPU that runs one has other events than its tick.
+    const fn is_machine(self) -> bool {
+        matches!(
+            self,
+            Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) | Happening::Tick { .. }
+        )
+    }
+
+    /// Its precedence.
+    pub(super) const fn class(self) -> Class {
         match self {
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => Class::Machine,
             Happening::Timer { .. } | Happening::Hrtick { .. } => Class::Timer,
             Happening::Tick { .. } => Class::Tick,
             Happening::Ipi(_) | Happening::NohzKick(_) => Class::Ipi,
             Happening::Resched { .. } => Class::Resched,
+            Happening::Deferred { class, .. } => class,
             Happening::Progress { .. } => Class::Progress,
         }
     }
 }
 
+/// Time, class, place within the class.
 type Entry = (Instant, Class, u64, Happening);
 
 /// Pending events. A cancelled event stays in the heap with an outdated generation; its owner drops it when it comes.
@@ -108,20 +122,27 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
+    /// An empty queue with room for so many events.
+    pub(crate) fn with_capacity(events: usize) -> EventQueue {
+        EventQueue { heap: BinaryHeap::with_capacity(events), ..EventQueue::default() }
+    }
+
     /// Adds an event. Panics if it lies before the event popped last: time never goes back.
     pub(crate) fn push(&mut self, at: Instant, what: Happening) {
         assert!(at >= self.last, "an event at {at:?} lies before the present {:?}", self.last);
-        self.machine += usize::from(what.class().is_machine());
-        // The ticks of one instant come in the order of CPUs, whenever they were armed.
-        let order = if let Happening::Tick { cpu, .. } = what { u64::from(cpu.0) } else { self.sequence };
-        self.heap.push(Reverse((at, what.class(), order, what)));
+        self.machine += usize::from(what.is_machine());
+        let place = match what {
+            Happening::Tick { cpu, .. } | Happening::Progress { cpu, .. } => u64::from(cpu.0),
+            _ => self.sequence,
+        };
+        self.heap.push(Reverse((at, what.class(), place, what)));
         self.sequence += 1;
     }
 
     /// The next event.
     pub(crate) fn pop(&mut self) -> Option<(Instant, Happening)> {
-        let Reverse((at, class, _, what)) = self.heap.pop()?;
-        self.machine -= usize::from(class.is_machine());
+        let Reverse((at, _, _, what)) = self.heap.pop()?;
+        self.machine -= usize::from(what.is_machine());
         self.last = at;
         Some((at, what))
     }
@@ -134,9 +155,9 @@ impl EventQueue {
     /// Drops cancelled events before their time.
     pub(crate) fn retain(&mut self, mut valid: impl FnMut(Happening) -> bool) {
         let machine = &mut self.machine;
-        self.heap.retain(|Reverse((_, class, _, what))| {
+        self.heap.retain(|Reverse((.., what))| {
             let keep = valid(*what);
-            *machine -= usize::from(!keep && class.is_machine());
+            *machine -= usize::from(!keep && what.is_machine());
             keep
         });
     }
@@ -191,6 +212,17 @@ mod tests {
             Happening::Interfere(0),
         ];
         assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn bursts_end_by_cpu_whenever_they_were_forecast() {
+        let progress = |cpu| Happening::Progress { cpu: CpuId(cpu), generation: 0 };
+        let mut q = EventQueue::default();
+        for cpu in [3, 1, 2] {
+            q.push(Instant(5), progress(cpu));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| q.pop()).map(|(_, w)| w).collect();
+        assert_eq!(order, [progress(1), progress(2), progress(3)]);
     }
 
     #[test]

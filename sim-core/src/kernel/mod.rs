@@ -21,6 +21,7 @@ pub mod rules;
 pub mod runqueue;
 mod select;
 pub mod stop;
+pub mod switches;
 pub mod task;
 mod task_list;
 pub mod tunables;
@@ -43,7 +44,7 @@ use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::machine::topology::Topology;
 use crate::observe::Observer;
 use crate::time::{Instant, Nanos};
-use domains::{Domains, LlcId};
+use domains::{Domains, DomainsError, LlcId};
 use entity::SchedEntity;
 use features::Features;
 use hooks::{Hooks, NoHooks};
@@ -66,6 +67,17 @@ pub enum PreemptModel {
     Full,
 }
 
+/// What the kernel's own searches take: they are paid for, and their length decides how far the next ones go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SearchCosts {
+    /// Looking at one CPU in a search for an idle one.
+    pub scan_cpu: Nanos,
+    /// An attempt to balance one domain.
+    pub balance: Nanos,
+    /// The part of each CPU of the domain in it.
+    pub balance_cpu: Nanos,
+}
+
 /// Configuration of the kernel model.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelConfig {
@@ -82,6 +94,12 @@ pub struct KernelConfig {
     /// How the CPUs hang together.
     #[serde(skip)]
     pub topology: Arc<Topology>,
+    /// Sets of CPUs that balance load only among themselves; none for the whole machine.
+    #[serde(skip)]
+    pub partitions: Vec<CpuMask>,
+    /// What searches and balancing passes take; set by the engine from the machine's costs.
+    #[serde(skip)]
+    pub searches: SearchCosts,
     /// Ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Preemption model.
@@ -118,6 +136,8 @@ impl KernelConfig {
             rules,
             cpus: topology.nr_cpu_ids() as u32,
             topology,
+            partitions: Vec::new(),
+            searches: SearchCosts::default(),
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,
@@ -126,6 +146,14 @@ impl KernelConfig {
             irq_time_accounting: false,
             steal_time_accounting: false,
         }
+    }
+
+    /// The scheduling domains of the machine.
+    ///
+    /// # Errors
+    /// When the partitions overlap or name CPUs the machine has not.
+    pub fn domains(&self) -> Result<Domains, DomainsError> {
+        domains::build(&self.topology, &self.rules, &self.partitions)
     }
 
     /// The tick period, ns.
@@ -160,6 +188,8 @@ pub struct Kernel<H = NoHooks> {
     stop_requests: Vec<CpuId>,
     /// Idle CPUs asked to balance for all tickless ones since the last [`Kernel::take_nohz_kick`].
     nohz_kicks: Vec<CpuId>,
+    /// The CPU the last task went to that had to leave its own.
+    last_distributed: Option<CpuId>,
     /// Time that scans and balancing passes took since the last [`Kernel::take_work`], ns.
     work_ns: u64,
 }
@@ -172,8 +202,7 @@ impl<H: Hooks> Kernel<H> {
         let root = |i| CfsRq::new(CpuId::new(i), GroupId::ROOT, None);
         let queues: Vec<CfsRqId> = (0..cpus).map(CfsRqId::new).collect();
         let topology = Arc::clone(&config.topology);
-        let domains = domains::build(&topology, &config.rules, &[]);
-        let domains = domains.expect("without partitions nothing can be wrong with them");
+        let domains = config.domains().expect("the partitions have been checked");
         let mut kernel = Kernel {
             rqs: queues.iter().map(|q| Rq::new(*q)).collect(),
             cfs_rqs: (0..cpus).map(root).collect(),
@@ -190,6 +219,7 @@ impl<H: Hooks> Kernel<H> {
             newly_hrtick: Vec::with_capacity(cpus),
             stop_requests: Vec::with_capacity(cpus),
             nohz_kicks: Vec::with_capacity(cpus),
+            last_distributed: None,
             work_ns: 0,
             hooks,
             config,

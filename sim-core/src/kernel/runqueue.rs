@@ -10,6 +10,9 @@ use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::time::Instant;
 
+/// Room made at boot in each table of a CPU, so that small runs never grow them later.
+pub(crate) const ROOM: usize = 16;
+
 /// Queued entities by vruntime; equal keys stay first-in first-out. Behaves as the kernel's tree with its cached
 /// leftmost (core.md §3.3). Stored latest first, so that the leftmost is popped from the end.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +28,11 @@ impl Timeline {
 
     /// Takes an entity out.
     pub fn remove(&mut self, vruntime: u64, se: EntityId) {
+        // Mostly the leftmost is taken, which stands last among many equals.
+        if self.leftmost() == Some(se) {
+            self.0.pop();
+            return;
+        }
         let from = self.0.partition_point(|(key, _)| before(vruntime, *key));
         let at = self.0[from..].iter().position(|(_, e)| *e == se);
         let at = from + at.expect("a queued entity is in its timeline under its vruntime");
@@ -96,7 +104,7 @@ impl CfsRq {
             idle_h_nr_running: 0,
             idle_nr_running: 0,
             min_vruntime: 0,
-            tree: Timeline::default(),
+            tree: Timeline(Vec::with_capacity(ROOM)),
             curr: None,
             next: None,
             last: None,
@@ -178,7 +186,7 @@ impl Rq {
             nr_running: 0,
             curr: None,
             need_resched: false,
-            wake_list: Vec::new(),
+            wake_list: Vec::with_capacity(ROOM),
             cfs,
             hrtick: None,
             stopper: None,

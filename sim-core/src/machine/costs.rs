@@ -157,6 +157,12 @@ cost_table! {
     exec ["assumption: exec of a dynamically linked program up to main, 300 us"] 300000 350000
     /// Tearing a process down.
     exit ["assumption: exit of a small process, 60 us"] 60000 80000
+    /// Looking at one CPU in a search for an idle one.
+    scan_cpu ["one remote cache line of a run queue, 30 to 60 ns, not certain"] 50 50
+    /// An attempt to balance one scheduling domain, beside what its CPUs cost.
+    balance ["0.5 to 1 us for a core's two threads, 2 to 4 us for 12 CPUs, not certain; assumption"] 700 700
+    /// The part of each CPU of the domain in it.
+    balance_cpu ["about 0.1 us a CPU, not certain"] 100 100
     /// Work of a stopper thread that moves a task, beside its own two switches.
     stopper ["5 to 10 us in all with the switches and the wake-up, not certain; assumption: 3 us of it"] 3000 4000
     /// Changing nice, policy or affinity.

@@ -335,3 +335,23 @@ impl<O: Observer> Observer for &mut O {
         (**self).decision(at, decision);
     }
 }
+
+/// Somebody listens, or nobody.
+impl<O: Observer> Observer for Option<O> {
+    const DECISIONS: bool = O::DECISIONS;
+    fn identity(&mut self, task: TaskId, name: &str, path: &str, nice: i8) {
+        self.iter_mut().for_each(|o| o.identity(task, name, path, nice));
+    }
+    fn affinity(&mut self, task: TaskId, allowed: &CpuMask) {
+        self.iter_mut().for_each(|o| o.affinity(task, allowed));
+    }
+    fn configured(&mut self, at: Instant, kernel: &KernelConfig) {
+        self.iter_mut().for_each(|o| o.configured(at, kernel));
+    }
+    fn event(&mut self, at: Instant, event: &Event) {
+        self.iter_mut().for_each(|o| o.event(at, event));
+    }
+    fn decision(&mut self, at: Instant, decision: &Decision) {
+        self.iter_mut().for_each(|o| o.decision(at, decision));
+    }
+}

@@ -78,7 +78,7 @@ pub struct Shares {
 
 impl Shares {
     /// Levels that are kept; those beyond are only counted.
-    pub const MOST: usize = 16;
+    pub const MOST: usize = 8;
 
     /// No level.
     pub const fn new() -> Shares {

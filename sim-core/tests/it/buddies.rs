@@ -2,8 +2,9 @@
 
 use crate::hand::{CPU0, Hand, MS};
 use crate::support::profiles;
-use sim_core::TaskId;
 use sim_core::kernel::rules::BuddyClear;
+use sim_core::kernel::{Policy, Schedule};
+use sim_core::{GroupId, TaskId};
 
 /// `n` tasks: A runs at vruntime 100 ms, L waits at `left`, all others far to the right. S wakes at 88 ms, preempts A,
 /// runs for 0.5 ms and sleeps. Gives A, L, and who runs then.
@@ -71,5 +72,24 @@ fn a_yield_alone_does_nothing() {
         assert_eq!(h.yield_(CPU0), Some(a), "{profile}");
         assert_eq!(h.k.cfs_rq(h.k.rq(CPU0).cfs).skip, None, "{profile}");
         assert_eq!(h.k.task(a).nivcsw, 0, "not a switch");
+    }
+}
+
+/// core.md §3.1: a yield leaves its clock to the `__schedule` that follows; that of a batch task (§8.5) samples none.
+#[test]
+fn a_yield_keeps_its_clock_for_the_switch() {
+    for profile in profiles() {
+        for (policy, charged) in [(Policy::Normal, 1000), (Policy::Batch, 1500)] {
+            let mut h = Hand::new(profile, 1);
+            let yields = h.add_in(0, policy, CPU0, GroupId::ROOT);
+            h.wake(yields);
+            h.start(0);
+            assert_eq!(h.schedule(CPU0), Some(yields), "{profile}");
+            h.pass(1000);
+            h.k.sched_yield(CPU0, h.now, &mut h.log);
+            h.pass(500);
+            h.k.schedule(CPU0, h.now, Schedule::Call, &mut h.log);
+            assert_eq!(h.k.task_entity(yields).sum_exec_runtime, charged, "{profile}, {policy:?}");
+        }
     }
 }

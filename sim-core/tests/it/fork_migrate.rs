@@ -170,6 +170,8 @@ fn a_sleeper_is_placed_by_the_floor_of_its_new_cpu() {
             let came_with = if allowed == CPU1 { 465 * MS } else { slept_at * MS };
             assert_eq!(h.last_place().before, came_with, "{profile}");
             assert_eq!((h.k.task(x).cpu, h.v(x)), (allowed, woken_at * MS), "{profile}");
+            // §5.1 step 7 and §5.3: after a migration nobody knows any more since when it has slept.
+            assert_eq!(h.k.task_entity(x).exec_start == 0, allowed == CPU1, "{profile}");
         }
     }
 }

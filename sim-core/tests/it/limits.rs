@@ -25,6 +25,18 @@ fn events() {
     assert!(err.to_string().contains("1000 events"), "{err}");
 }
 
+/// Timers of one instant wait for each other's handlers; each waits once, not once per handler before its own.
+#[test]
+fn tasks_that_start_together_take_a_few_events_each() {
+    let (tasks, each) = (2000, 10);
+    let mut c = plain();
+    c.machine.costs.wakeup = Nanos(1000);
+    c.limits.events = tasks * each;
+    c.duration = Some(Nanos(tasks * 1000));
+    let sleeps = |_| -> Box<dyn Program> { Box::new(|_: &_| Action::Sleep(Nanos::from_secs(1))) };
+    assert_eq!(outcome(c, (0..tasks).map(sleeps).collect()).map(|o| o.end), Ok(End::Duration));
+}
+
 #[test]
 fn time() {
     let mut c = plain();

@@ -61,6 +61,27 @@ fn the_timer_follows_wakeups_while_they_are_few() {
     }
 }
 
+/// core.md §6.4: the timer is set to the rest of the slice (7 999 998 ns beside two others, §15.5), to 10 µs at least; a
+/// slice that is over asks for a reschedule.
+#[test]
+fn the_timer_is_set_to_the_rest_of_the_slice() {
+    let rows = [(5 * MS, Some(7_999_998), false), (7_995_000, Some(8_005_000), false), (9 * MS, None, true)];
+    for profile in profiles() {
+        for (ran, due, resched) in rows {
+            let mut h = Hand::new(profile, 1);
+            h.k.config.features.write("HRTICK").unwrap();
+            let (t, _) = (h.start(0), h.start(0));
+            assert_eq!(h.schedule(CPU0), Some(t));
+            h.pass(ran);
+            // Ahead of both: it does not preempt.
+            h.start_at(0, 100 * MS);
+            let before = Some(Instant(11_999_994));
+            assert_eq!(h.k.rq(CPU0).hrtick, due.map(Instant).or(before), "{profile}: after {ran} ns");
+            assert_eq!(h.need_resched(CPU0), resched, "{profile}: after {ran} ns");
+        }
+    }
+}
+
 /// core.md §11: CPU i ticks i · (T/2)/CPUs later.
 #[test]
 fn skewed_ticks_come_later_on_later_cpus() {

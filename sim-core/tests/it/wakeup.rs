@@ -2,10 +2,10 @@
 
 use crate::hand::{CPU0, Hand, MS};
 use crate::support::profiles;
-use sim_core::kernel::Policy;
 use sim_core::kernel::tunables::Tunable;
+use sim_core::kernel::{Policy, Wake};
 use sim_core::observe::PreemptRule;
-use sim_core::{GroupId, TaskId};
+use sim_core::{CpuId, GroupId, TaskId};
 
 /// vruntime of the hog in every row.
 const HOG: u64 = 1000 * MS;
@@ -164,5 +164,27 @@ fn a_wakee_that_does_not_preempt_waits_for_the_second_tick() {
         assert_eq!(ticks, [false, true], "{profile}");
         assert_eq!(h.schedule(CPU0), Some(wakee), "{profile}");
         assert_eq!(h.k.task(other).nivcsw, 0);
+    }
+}
+
+/// core.md §7.1 step 2 and §3.1: up to 6.2 a preemption check follows when the task that is woken still runs, and leaves
+/// the clock of the wake-up to a reschedule asked for before; from 6.3 on the reschedule samples it anew.
+#[test]
+fn waking_a_task_that_has_not_left_its_cpu() {
+    for profile in profiles() {
+        let mut h = Hand::new(profile, 2);
+        let (task, _waiting) = (h.start(0), h.start(0));
+        assert_eq!(h.schedule(CPU0), Some(task), "{profile}");
+        h.pass(20 * MS);
+        h.tick(CPU0);
+        assert!(h.need_resched(CPU0), "{profile}: 20 ms are more than a slice of 12 ms");
+        h.k.set_sleeping(task);
+        h.pass(1000);
+        let woken = h.k.try_to_wake_up(task, CpuId(1), None, false, h.now, &mut h.log);
+        assert_eq!(woken, Wake::Enqueued(CPU0), "{profile}");
+        h.pass(1000);
+        h.schedule(CPU0);
+        let after_tick = if profile == "6.5" { 2000 } else { 1000 };
+        assert_eq!(h.k.task_entity(task).sum_exec_runtime, 20 * MS + after_tick, "{profile}");
     }
 }

@@ -1,6 +1,7 @@
 //! From a scenario to the objects and tasks of a run.
 
-use super::{ChangeSpec, CpuController, Scenario};
+use super::change::TaskChange;
+use super::{ChangeSpec, CpuController, Scenario, TaskDef};
 use crate::build::{Builder, NewGroup};
 use crate::script::{Linker, Script};
 use sim_core::kernel::features::Feature;
@@ -8,6 +9,7 @@ use sim_core::kernel::weight::shares_from_nice;
 use sim_core::program::{Objects, TaskSpec};
 use sim_core::{Control, GroupId, Instant, TaskId};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 impl Scenario {
@@ -48,9 +50,10 @@ impl Scenario {
                 });
             }
         }
+        let instances = self.instances();
         for change in &self.changes {
             let at = Instant(change.time.0);
-            let controls = self.controls(change, &groups);
+            let controls = controls(change, &groups, &instances);
             builder.timeline.extend(controls.into_iter().map(|control| (at, control)));
         }
         builder.objects = objects;
@@ -79,39 +82,54 @@ impl Scenario {
         numbers.map(|(number, nice)| (number, builder.add_group(autogroup(nice)))).collect()
     }
 
-    /// The single changes of an `[[at]]` table, in order.
-    fn controls(&self, change: &ChangeSpec, groups: &BTreeMap<String, GroupId>) -> Vec<Control> {
-        let mut all: Vec<Control> =
-            change.set.tunables.iter().map(|(tunable, value)| Control::Tunable(*tunable, *value)).collect();
-        all.extend(change.set.tunable_scaling.map(Control::Scaling));
-        all.extend(change.set.features.iter().filter_map(|word| {
-            let bare = word.strip_prefix("NO_").unwrap_or(word);
-            Feature::by_name(bare).map(|feature| Control::Feature(feature, bare == word))
-        }));
-        all.extend(change.set.autogroup.map(Control::Autogroup));
-        all.extend(change.hotplug.then_some(Control::Hotplug));
-        for (path, cpu) in change.group_writes() {
-            let id = groups.get(path).copied().unwrap_or(GroupId::ROOT);
-            match cpu {
-                CpuController::Default => {}
-                CpuController::Idle(idle) => all.push(Control::GroupIdle(id, idle)),
-                weight => all.push(Control::GroupShares(id, weight.shares())),
-            }
-        }
-        let mut first = 0;
-        for def in &self.tasks {
-            let instances = first..first + def.count as usize;
-            first = instances.end;
-            let Some(task) = change.task.get(&def.name) else { continue };
-            for id in instances.map(TaskId::new) {
-                all.extend(task.nice.map(|nice| Control::Nice(id, nice)));
-                all.extend(task.policy.map(|policy| Control::Policy(id, policy)));
-                all.extend(task.cpus.as_ref().map(|cpus| Control::Affinity(id, cpus.0.clone())));
-                let group = |path: &str| groups.get(path).copied().unwrap_or(GroupId::ROOT);
-                all.extend(task.group.as_ref().map(|path| Control::Attach(id, group(&path.0))));
-                all.extend(task.timer_slack.map(|slack| Control::TimerSlack(id, slack.0)));
-            }
-        }
-        all
+    /// The instances of every task table.
+    fn instances(&self) -> BTreeMap<&str, Range<usize>> {
+        let mut next = 0;
+        let range = |def: &TaskDef| {
+            let first = next;
+            next += def.count as usize;
+            first..next
+        };
+        self.tasks.iter().map(|def| def.name.as_str()).zip(self.tasks.iter().map(range)).collect()
     }
+}
+
+/// The single changes of an `[[at]]` table, in order.
+fn controls(
+    change: &ChangeSpec,
+    groups: &BTreeMap<String, GroupId>,
+    instances: &BTreeMap<&str, Range<usize>>,
+) -> Vec<Control> {
+    let mut all: Vec<Control> =
+        change.set.tunables.iter().map(|(tunable, value)| Control::Tunable(*tunable, *value)).collect();
+    all.extend(change.set.tunable_scaling.map(Control::Scaling));
+    all.extend(change.set.features.iter().filter_map(|word| {
+        let bare = word.strip_prefix("NO_").unwrap_or(word);
+        Feature::by_name(bare).map(|feature| Control::Feature(feature, bare == word))
+    }));
+    all.extend(change.set.autogroup.map(Control::Autogroup));
+    all.extend(change.hotplug.then_some(Control::Hotplug));
+    for (path, cpu) in change.group_writes() {
+        let id = groups.get(path).copied().unwrap_or(GroupId::ROOT);
+        match cpu {
+            CpuController::Default => {}
+            CpuController::Idle(idle) => all.push(Control::GroupIdle(id, idle)),
+            weight => all.push(Control::GroupShares(id, weight.shares())),
+        }
+    }
+    let named = |(name, task)| instances.get(String::as_str(name)).map(|range| (range.clone(), task));
+    let mut tasks: Vec<(Range<usize>, &TaskChange)> = change.task.iter().filter_map(named).collect();
+    // As the tables of the tasks stand in the file.
+    tasks.sort_by_key(|(range, _)| range.start);
+    for (range, task) in tasks {
+        for id in range.map(TaskId::new) {
+            all.extend(task.nice.map(|nice| Control::Nice(id, nice)));
+            all.extend(task.policy.map(|policy| Control::Policy(id, policy)));
+            all.extend(task.cpus.as_ref().map(|cpus| Control::Affinity(id, cpus.0.clone())));
+            let group = |path: &str| groups.get(path).copied().unwrap_or(GroupId::ROOT);
+            all.extend(task.group.as_ref().map(|path| Control::Attach(id, group(&path.0))));
+            all.extend(task.timer_slack.map(|slack| Control::TimerSlack(id, slack.0)));
+        }
+    }
+    all
 }

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// The most `[[at]]` tables of a scenario.
 pub(super) const MAX_CHANGES: usize = 10_000;
+/// The most changes of single tasks in a scenario: every setting counts once for each instance of its task.
+pub(super) const MAX_TASK_CHANGES: usize = 1_000_000;
 
 /// `[[at]]`: changes at one time. They are made in this order: settings, hotplug, groups, tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +64,17 @@ pub struct TaskChange {
     /// How late their sleeps may end.
     #[serde(rename(serialize = "timer_slack_ns"), skip_serializing_if = "Option::is_none")]
     pub timer_slack: Option<Duration>,
+}
+
+impl TaskChange {
+    /// How many settings change.
+    pub(super) fn settings(&self) -> usize {
+        usize::from(self.nice.is_some())
+            + usize::from(self.policy.is_some())
+            + usize::from(self.cpus.is_some())
+            + usize::from(self.group.is_some())
+            + usize::from(self.timer_slack.is_some())
+    }
 }
 
 impl ChangeSpec {

@@ -107,11 +107,15 @@ fn check_sizes(scenario: &Scenario) -> Result<()> {
 
 pub(super) fn check_cpus(scenario: &Scenario, mask: Option<&CpuMask>, at: Path) -> Result<()> {
     let Some(mask) = mask else { return Ok(()) };
-    let cpus = scenario.machine.cpus();
-    if mask.within(cpus) {
+    let topology = &scenario.topology;
+    if !mask.is_subset(topology.present()) {
+        let message = format!("CPUs {mask} go beyond the machine, which has CPUs {}", topology.present());
+        return inconsistent(at, message);
+    }
+    if mask.intersects(topology.online()) {
         return Ok(());
     }
-    let message = format!("CPUs {mask} go beyond the machine, which has CPUs 0-{}", cpus - 1);
+    let message = format!("CPUs {mask} are all offline: online are {}", topology.online());
     inconsistent(at, message)
 }
 

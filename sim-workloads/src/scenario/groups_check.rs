@@ -1,10 +1,11 @@
 //! Checks of groups, sessions and changes against the rest of the scenario.
 
+use super::change::{MAX_CHANGES, MAX_TASK_CHANGES, TaskChange};
 use super::check::{Path, Result, check_cpus, inconsistent, path};
 use super::error::{ErrorKind, Problem};
 use super::group::{GroupPath, MAX_GROUPS};
 use super::node::Segment;
-use super::{ChangeSpec, Scenario, change::MAX_CHANGES};
+use super::{ChangeSpec, Scenario};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
@@ -35,7 +36,18 @@ pub(super) fn check(scenario: &Scenario) -> Result<()> {
         let message = format!("{} changes: at most {MAX_CHANGES} are allowed", scenario.changes.len());
         return Err((path(&["at"]), Problem::new(ErrorKind::Limit, message)));
     }
-    scenario.changes.iter().enumerate().try_for_each(|(i, change)| check_change(scenario, i, change))
+    let counts: BTreeMap<&str, usize> =
+        scenario.tasks.iter().map(|t| (t.name.as_str(), t.count as usize)).collect();
+    for (i, change) in scenario.changes.iter().enumerate() {
+        check_change(scenario, &counts, i, change)?;
+    }
+    let single = |(name, task): (&String, &TaskChange)| task.settings() * counts[name.as_str()];
+    let all: usize = scenario.changes.iter().flat_map(|change| change.task.iter().map(single)).sum();
+    if all > MAX_TASK_CHANGES {
+        let message = format!("{all} changes of single tasks: at most {MAX_TASK_CHANGES} are allowed");
+        return Err((path(&["at"]), Problem::new(ErrorKind::Limit, message)));
+    }
+    Ok(())
 }
 
 fn check_path(text: &str, at: &Path) -> Result<()> {
@@ -46,7 +58,12 @@ fn check_path(text: &str, at: &Path) -> Result<()> {
     }
 }
 
-fn check_change(scenario: &Scenario, i: usize, change: &ChangeSpec) -> Result<()> {
+fn check_change(
+    scenario: &Scenario,
+    counts: &BTreeMap<&str, usize>,
+    i: usize,
+    change: &ChangeSpec,
+) -> Result<()> {
     let at = |keys: &[&str]| -> Path {
         [Segment::from("at"), Segment::from(i)].into_iter().chain(path(keys)).collect()
     };
@@ -62,7 +79,7 @@ fn check_change(scenario: &Scenario, i: usize, change: &ChangeSpec) -> Result<()
         }
     }
     for (name, task) in &change.task {
-        if !scenario.tasks.iter().any(|t| t.name == *name) {
+        if !counts.contains_key(name.as_str()) {
             let names: Vec<&str> = scenario.tasks.iter().map(|t| t.name.as_str()).collect();
             return Err((at(&["task", name]), Problem::unknown("task", name, &names)));
         }

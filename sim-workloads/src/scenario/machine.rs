@@ -1,14 +1,15 @@
 //! The `[machine]`, `[costs]` and `[run]` tables.
 
 use super::schema::add_costs;
+use super::topology::TopologySpec;
 use crate::schema::Names;
-use crate::units::{Duration, Whole, duration, optional_whole, whole};
+use crate::units::{CpuList, CpuSet, Duration, Whole, duration, optional_whole, whole};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use sim_core::Nanos;
 use sim_core::cpumask::MAX_CPUS;
-use sim_core::machine::{Costs, NonTaskKind, Preset};
+use sim_core::machine::{CAPACITY_SCALE, Costs, NonTaskKind, Preset};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -25,6 +26,21 @@ pub struct MachineSpec {
     )]
     #[schemars(with = "Option<Whole<u32, 1, { MAX_CPUS as i64 }>>")]
     pub cpus: Option<u32>,
+    /// Which CPUs share what: "sockets x caches per socket x cores per cache x threads per core", a machine's name, or a table.
+    #[serde(default, deserialize_with = "topology", skip_serializing_if = "Option::is_none")]
+    pub topology: Option<TopologySpec>,
+    /// CPUs that do not run.
+    #[serde(default, deserialize_with = "cpu_set", skip_serializing_if = "Option::is_none")]
+    pub offline: Option<CpuSet>,
+    /// CPUs kept out of load balancing.
+    #[serde(default, deserialize_with = "cpu_set", skip_serializing_if = "Option::is_none")]
+    pub isolcpus: Option<CpuSet>,
+    /// Sets of CPUs that balance load only among themselves, as cpusets make them. CPUs in none do not balance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partitions: Vec<CpuList>,
+    /// Capacity of CPUs by cpulist, in 1024ths of the largest CPU's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub capacity: BTreeMap<String, Whole<u32, 1, { CAPACITY_SCALE as i64 }>>,
     /// When the tick grid starts.
     #[serde(default, with = "duration", rename(serialize = "tick_phase_ns"))]
     #[schemars(with = "Duration")]
@@ -34,11 +50,11 @@ pub struct MachineSpec {
     pub interference: Vec<InterferenceSpec>,
 }
 
-impl MachineSpec {
-    /// Number of logical CPUs: 1 unless given.
-    pub fn cpus(&self) -> u32 {
-        self.cpus.unwrap_or(1)
-    }
+fn topology<'de, D: Deserializer<'de>>(d: D) -> Result<Option<TopologySpec>, D::Error> {
+    TopologySpec::deserialize(d).map(Some)
+}
+fn cpu_set<'de, D: Deserializer<'de>>(d: D) -> Result<Option<CpuSet>, D::Error> {
+    CpuSet::deserialize(d).map(Some)
 }
 
 /// `[[machine.interference]]`: something that takes a CPU's time at regular intervals.

@@ -9,6 +9,7 @@ mod group;
 mod groups_check;
 mod kernel;
 mod machine;
+mod machine_file;
 mod node;
 mod objects;
 mod overrides;
@@ -17,6 +18,7 @@ mod step;
 mod step_reader;
 mod task;
 mod toml_file;
+mod topology;
 
 pub use change::{ChangeSpec, TaskChange};
 pub(crate) use check::expand;
@@ -24,12 +26,14 @@ pub use error::{ErrorKind, Place, ScenarioError};
 pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
 pub use machine::{CostsSpec, InterferenceSpec, MachineSpec, RunSpec};
+pub use machine_file::Machine;
 pub(crate) use objects::Kind;
 pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};
 pub use schema::{json_schema, schema_of};
 pub use step::{PipeTransfer, Step};
 pub use task::TaskDef;
 pub use toml_file::{TomlFile, has_top_key};
+pub use topology::{TopologySpec, TopologyTable, named_machine};
 
 use crate::kernel_compile::KernelCompile;
 use crate::schema::PlainName;
@@ -40,7 +44,9 @@ use node::{Node, Origin};
 use schema::SessionNumber;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sim_core::machine::topology::Topology;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The largest scenario file: 1 MiB. The settings that override it may be as large again in total.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -57,6 +63,9 @@ pub struct Scenario {
     pub kernel: KernelSpec,
     /// On which machine.
     pub machine: MachineSpec,
+    /// The machine's CPUs, as the machine says.
+    #[serde(skip)]
+    pub topology: Arc<Topology>,
     /// With which costs.
     pub costs: CostsSpec,
     /// For how long.
@@ -148,9 +157,11 @@ fn default_seed() -> u64 {
     1
 }
 
-impl From<ScenarioFile> for Scenario {
-    fn from(file: ScenarioFile) -> Scenario {
+impl ScenarioFile {
+    fn on(self, topology: Topology) -> Scenario {
+        let file = self;
         Scenario {
+            topology: Arc::new(topology),
             name: file.name,
             seed: file.seed,
             kernel: file.kernel,
@@ -207,7 +218,7 @@ impl Document {
     }
 }
 
-fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
+fn check_size(source: &Source) -> Result<(), Box<Problem>> {
     toml_file::check_size(&source.text)?;
     let settings: usize = source.overrides.iter().map(|(k, v)| k.len() + v.len()).sum();
     if settings > MAX_BYTES || source.overrides.len() > overrides::MAX_OVERRIDES {
@@ -218,12 +229,19 @@ fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
         );
         return Err(Problem::new(ErrorKind::Limit, message).at(Origin::Override(0)));
     }
+    Ok(())
+}
+
+fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
+    check_size(source)?;
     let mut root = node::parse(&source.text)?;
     for (i, (key, value)) in source.overrides.iter().enumerate() {
         overrides::apply(&mut root, i, key, value)?;
     }
     let file = ScenarioFile::deserialize(NodeReader(&root)).map_err(|mistake| mistake.0)?;
-    let scenario = Scenario::from(file);
-    check::check(&scenario).map_err(|(path, problem)| problem.at(node::find(&root, &path)))?;
+    let at_place = |(path, problem): (check::Path, Box<Problem>)| problem.at(node::find(&root, &path));
+    let topology = file.machine.build_topology().map_err(at_place)?;
+    let scenario = file.on(topology);
+    check::check(&scenario).map_err(at_place)?;
     Ok((root, scenario))
 }

@@ -76,7 +76,13 @@ fn node(value: &Spanned<DeValue<'_>>, depth: usize, origin: Option<Origin>) -> R
         DeValue::String(s) => Value::String(s.to_string()),
         DeValue::Integer(i) => {
             let parsed = i64::from_str_radix(i.as_str(), i.radix());
-            let too_large = |_| Problem::new(ErrorKind::BadValue, format!("{i} does not fit 64 bits")).at(at);
+            let too_large = |_| {
+                Problem::new(
+                    ErrorKind::BadValue,
+                    format!("{i} is beyond whole numbers, which go up to {}", i64::MAX),
+                )
+                .at(at)
+            };
             Value::Integer(parsed.map_err(too_large)?)
         }
         DeValue::Float(x) => {

@@ -47,7 +47,8 @@ impl<'a> Linker<'a> {
                 }
                 Step::Fork { name, vfork, program } => {
                     let name = expand(name, instance);
-                    let counter = counter(&mut code.children, &name);
+                    let slots = code.children.len();
+                    let counter = *code.children.entry(name.clone()).or_insert(slots);
                     let code_of_child = self.compile(program, instance);
                     code.ops.push(Op::Fork { name, vfork: *vfork, counter, code: code_of_child });
                 }
@@ -144,14 +145,6 @@ impl Op {
             _ => None,
         }
     }
-}
-
-/// The slot that counts children of this name.
-fn counter(children: &mut Vec<String>, name: &str) -> usize {
-    children.iter().position(|child| child == name).unwrap_or_else(|| {
-        children.push(name.to_owned());
-        children.len() - 1
-    })
 }
 
 /// Steps without objects and without steps inside.

@@ -78,8 +78,8 @@ pub(crate) struct Code {
     ops: Vec<Op>,
     /// Number of periodic timers.
     timers: usize,
-    /// Names of children, by slot of their counter.
-    children: Vec<String>,
+    /// Names of children, with the slot of their counter.
+    children: BTreeMap<String, usize>,
     /// Deepest nesting of loops.
     depth: usize,
     /// The last operation that does this, or forks a child that does.

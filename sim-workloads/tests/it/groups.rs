@@ -131,7 +131,7 @@ fn mistakes() {
         ("[[at]]\ntime = \"1s\"\nset.hz = 250", "hz cannot change", ErrorKind::Inconsistent),
         ("[[at]]\ntime = \"1s\"\ntask.hug.nice = 1", "'hug'", ErrorKind::UnknownName),
         ("[[at]]\ntime = \"1s\"\ntask.hog.group = \"/x\"", "no group '/x'", ErrorKind::UnknownName),
-        ("[[at]]\ntime = \"1s\"\ntask.hog.cpus = \"1\"", "CPUs 0-0", ErrorKind::Inconsistent),
+        ("[[at]]\ntime = \"1s\"\ntask.hog.cpus = \"1\"", "CPUs 0", ErrorKind::Inconsistent),
         ("[[at]]\nset.hz = 250", "'time' is missing", ErrorKind::MissingKey),
     ];
     for (lines, message, kind) in cases {

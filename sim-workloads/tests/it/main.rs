@@ -6,6 +6,7 @@
 )]
 
 mod actions;
+mod cases;
 mod corpus;
 mod groups;
 mod mistakes;
@@ -15,6 +16,7 @@ mod samples;
 mod schema;
 mod streams;
 mod teaching;
+mod topology;
 mod waits;
 
 use sim_core::program::{Action, Program, ProgramContext};

@@ -26,7 +26,10 @@ fn toml_and_top_level() {
     );
     fails("seed = \"x\"", "1:8: found the text \"x\", expected a whole number from 0 to 9223372036854775807");
     fails("seed = -1", "1:8: found the number -1, expected a whole number from 0 to 9223372036854775807");
-    fails("seed = 99999999999999999999", "1:8: 99999999999999999999 does not fit 64 bits");
+    fails(
+        "seed = 99999999999999999999",
+        "1:8: 99999999999999999999 is beyond whole numbers, which go up to 9223372036854775807",
+    );
     fails("name = 1979-05-27", "1:8: found a date, expected a string");
     fails("[workload.gzip]", "1:11: unknown key 'gzip': allowed are kernel_compile");
     fails("workload = 3", "1:12: found the number 3, expected a table of workloads");
@@ -35,7 +38,7 @@ fn toml_and_top_level() {
 #[test]
 fn kernel_machine_costs_and_run() {
     let all = "allowed are profile, hz, preempt, skew_tick, irq_time_accounting, steal_time_accounting, \
-               sched_autogroup_enabled, features, sched_tunable_scaling, rewrite_tunable_scaling, sched_latency_ns, sched_min_granularity_ns, \
+               sched_autogroup_enabled, rules, features, sched_tunable_scaling, rewrite_tunable_scaling, sched_latency_ns, sched_min_granularity_ns, \
                sched_idle_min_granularity_ns, sched_wakeup_granularity_ns, sched_migration_cost_ns, \
                sched_nr_migrate, sched_child_runs_first";
     let costs: Vec<&str> = sim_core::machine::Costs::TABLE.iter().map(|cost| cost.name).collect();
@@ -74,7 +77,7 @@ fn kernel_machine_costs_and_run() {
             "1:25: \"no_last\" is not a feature: write its name in capitals, like NO_LAST_BUDDY".into(),
         ),
         ("machine.cpus = 0", "1:16: found the number 0, expected a whole number from 1 to 4096".into()),
-        ("machine.cores = 4", "1:9: unknown key 'cores': allowed are cpus, tick_phase, interference".into()),
+        ("machine.cores = 4", "1:9: unknown key 'cores': allowed are cpus, topology, offline, isolcpus, partitions, capacity, tick_phase, interference".into()),
         ("costs.preset = \"bare\"", "1:16: unknown value 'bare': allowed are zero, bare-metal, guest".into()),
         (
             "costs.swtich = \"1us\"",
@@ -145,7 +148,7 @@ fn steps() {
         (
             "[{ runn = \"1ms\" }]",
             format!(
-                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, program, do (did you mean 'run'?)"
+                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, timeout, program, do (did you mean 'run'?)"
             ),
         ),
         ("[{}]", format!("4:12: a step needs an action: one of {actions}")),
@@ -155,6 +158,7 @@ fn steps() {
             "4:12: a step is one action, found 'run' and 'sleep': write two steps".into(),
         ),
         ("[{ run = \"1ms\", n = 2 }]", "4:12: 'run' takes no 'n': it belongs to post".into()),
+        ("[{ wait = \"s\", timeout = \"1ms\" }]", "4:12: 'wait' takes no 'timeout': it belongs to epoll_wait".into()),
         ("[{ run = \"1ms\", do = [\"exit\"] }]", "4:12: 'run' takes no 'do': it belongs to repeat, until and for".into()),
         ("[{ write = \"p\" }]", "4:12: 'write' needs the key 'bytes'".into()),
         ("[{ fork = \"c\" }]", "4:12: 'fork' needs the key 'program'".into()),
@@ -285,6 +289,9 @@ fn sizes() {
     let expanded =
         format!("[task.a]\ncount = 100000\nprogram = [{{ exec = \"x%\" }}{}]", ",\"yield\"".repeat(10));
     fails(&expanded, "1:2: the scenario has 1100000 steps in all instances: at most 200000 are allowed");
+    let many = HOG.replace("program", "count = 100000\nprogram");
+    let changes = "[[at]]\ntime = \"1ms\"\ntask.hog = { nice = 1, policy = \"batch\" }\n".repeat(6);
+    fails(&format!("{changes}{many}"), "1:1: 1200000 changes of single tasks: at most 1000000 are allowed");
 }
 
 #[test]

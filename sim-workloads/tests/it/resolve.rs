@@ -58,7 +58,7 @@ fn mistakes_have_their_place() {
         ),
         (
             interference("cpu = 1\nperiod = \"1ms\"\ntime = \"1us\""),
-            "s.toml:3:7: CPU 1 is beyond the machine, which has CPUs 0-0",
+            "s.toml:3:7: CPU 1 is beyond the machine, which has CPUs 0",
         ),
         (
             interference("cpu = 0\nperiod = \"1ms\"\ntime = \"1ms\""),

@@ -317,7 +317,7 @@ fn interrupts_charged() {
     }
 }
 
-/// An idle CPU is chosen where there is one (the interim placement and the kernel's own agree on that).
+/// An idle CPU is chosen where there is one .
 #[test]
 fn one_cpu_each() {
     let ran = run(scenario!("one-cpu-each"), &[]);

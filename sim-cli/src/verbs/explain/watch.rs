@@ -48,9 +48,9 @@ pub(super) struct Record {
 }
 
 /// Part of a story.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Entry {
-    Decision(Record),
+    Decision(Box<Record>),
     Switch { at: Instant, cpu: u32, prev: Option<TaskId>, kind: SwitchKind, next: Option<TaskId> },
 }
 
@@ -236,13 +236,13 @@ impl Observer for Watch {
                 }
             }
             Wanted::Number(number) if number == record.number => {
-                self.keep(Entry::Decision(record));
+                self.keep(Entry::Decision(Box::new(record)));
                 self.snapshot.clone_from(&self.standing);
             }
             Wanted::Number(_) => {}
             Wanted::Task { .. } => {
                 if self.in_span(at) && about.into_iter().any(|t| self.is_mine(t)) {
-                    self.keep(Entry::Decision(record));
+                    self.keep(Entry::Decision(Box::new(record)));
                 }
             }
         }

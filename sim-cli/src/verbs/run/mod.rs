@@ -5,10 +5,17 @@ mod totals;
 
 use crate::args::{OutputArgs, ScenarioArgs};
 use crate::experiment::{self, GroupBy};
+use crate::export::schedstat;
 use crate::failure::Failure;
+use crate::load::Loaded;
 use crate::output::{self, Talk};
+use crate::simulate;
 use crate::text;
 use clap::Args;
+use sim_core::kernel::hooks::NoHooks;
+use sim_core::observe::Schedstat;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Most rows shown as text; JSON has all.
 const MAX_TEXT_ROWS: usize = 60;
@@ -37,6 +44,9 @@ pub(crate) struct RunArgs {
     /// Which tasks share a row; auto: by name when there are more than 20
     #[arg(long, value_enum, default_value_t = GroupBy::Auto)]
     group_by: GroupBy,
+    /// Also write the counters of /proc/schedstat (version 15) at the end of the run to FILE; - for standard output
+    #[arg(long, value_name = "FILE")]
+    schedstat: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -49,11 +59,36 @@ pub(crate) fn main(args: &RunArgs, talk: Talk) -> Result<(), Failure> {
         text::plural(u64::from(args.runs), "run"),
         args.scenario.scenario.display()
     ));
+    if let Some(file) = &args.schedstat {
+        if args.runs > 1 {
+            let message = "--schedstat holds the counters of one run: leave out --runs".to_owned();
+            return Err(Failure::Usage(message));
+        }
+        write_schedstat(&loaded, file)?;
+    }
     let results = experiment::run_seeds(&loaded, args.runs, args.group_by)?;
     let warnings = experiment::warnings(&results);
     warnings.iter().for_each(|warning| talk.warn(warning));
     match results.as_slice() {
         [result] => output::print(&single::report(&loaded, result, warnings), args.output.format),
         _ => output::print(&totals::report(&loaded, &results, warnings), args.output.format),
+    }
+}
+
+/// Runs the scenario once more for its counters.
+fn write_schedstat(loaded: &Loaded, file: &Path) -> Result<(), Failure> {
+    let config = &loaded.resolved.config.kernel;
+    let topology = Arc::clone(&config.topology);
+    let tick_ns = config.tick_ns();
+    let domains = config.domains().map_err(|e| Failure::Usage(e.to_string()))?;
+    let stat = Schedstat::new(domains, topology.nr_cpu_ids());
+    let seed = loaded.resolved.seed;
+    let mut simulation = simulate::prepare(loaded, seed, None, stat, NoHooks);
+    let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
+    let text = schedstat::text(&simulation.observer, &topology, outcome.at, tick_ns);
+    if file == Path::new("-") {
+        output::text(&text)
+    } else {
+        std::fs::write(file, text).map_err(|source| Failure::Create { file: file.to_owned(), source })
     }
 }

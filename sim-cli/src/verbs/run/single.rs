@@ -5,6 +5,7 @@ use crate::experiment::{Row, RunResult};
 use crate::header::{self, Header};
 use crate::load::Loaded;
 use crate::output::Report;
+use crate::spread::SpreadReport;
 use crate::text;
 use crate::waits::{self, UnfinishedTask};
 use serde::Serialize;
@@ -25,6 +26,8 @@ pub(super) struct SingleReport {
     unfinished: Vec<UnfinishedTask>,
     tasks: Vec<RowReport>,
     total: RowReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    several_cpus: Option<SpreadReport>,
     #[serde(skip)]
     cpus: u32,
 }
@@ -79,6 +82,7 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         unfinished: result.unfinished.clone(),
         tasks: result.rows.iter().map(|row| row_report(row, span)).collect(),
         total: row_report(&result.total, span),
+        several_cpus: result.spread.clone(),
         cpus: loaded.resolved.config.kernel.cpus,
     }
 }
@@ -215,6 +219,10 @@ impl Report for SingleReport {
             }),
         );
         out += "\nwakeup preemptions count for the task that woke, tick preemptions for the task that had to go\n";
+        if let Some(spread) = &self.several_cpus {
+            out += "\n";
+            out += &spread.text();
+        }
         out
     }
 }

@@ -14,9 +14,6 @@ use crate::observe::{
 use crate::time::Instant;
 use std::sync::Arc;
 
-/// Time an attempt takes, ns: a fixed part, and a part for each CPU of the domain (smp.md §8, unsure). Deviates: D-121.
-const ATTEMPT_NS: u64 = 700;
-const ATTEMPT_NS_PER_CPU: u64 = 100;
 /// Interval, ms, up to which a domain whose tasks are all pinned backs off (`MAX_PINNED_INTERVAL`).
 const MAX_PINNED_INTERVAL: u64 = 512;
 
@@ -48,7 +45,8 @@ impl<H: Hooks> Kernel<H> {
         if self.balancing.for_others {
             env.reason = MigrateReason::Nohz;
         }
-        self.work_ns += ATTEMPT_NS + ATTEMPT_NS_PER_CPU * u64::from(env.domain.weight);
+        let costs = self.config.searches;
+        self.work_ns += costs.balance.0 + costs.balance_cpu.0 * u64::from(env.domain.weight);
         let outcome = self.try_domain(&mut env, now, o);
         self.leave(&env, outcome);
         self.report(&env, outcome, now, o);

@@ -10,9 +10,6 @@ use crate::kernel::hooks::Hooks;
 use crate::observe::{Search, Select, SelectRule};
 use crate::time::Instant;
 
-/// Time to look at one CPU, ns: smp.md §8 has 30 to 60, for a remote cache line.
-const EXAMINE_NS: u64 = 50;
-
 /// What a walk found.
 #[derive(Clone, Copy, Debug, Default)]
 struct Walk {
@@ -122,7 +119,7 @@ impl<H: Hooks> Kernel<H> {
     fn account_walk(&mut self, by: CpuId, walk: Walk) {
         if !walk.gave_up {
             let rules = &self.config.rules.select;
-            let time = u64::from(walk.examined) * EXAMINE_NS;
+            let time = u64::from(walk.examined) * self.config.searches.scan_cpu.0;
             let rq = &mut self.rqs[by.index()].balance;
             budget::account_scan(rq, rules.scan_budget, rules.scan_cost_average, time);
         }
@@ -131,7 +128,7 @@ impl<H: Hooks> Kernel<H> {
     fn charge_search(&mut self, d: &mut Select, search: &mut Search, walk: Walk) {
         search.examined += walk.examined;
         d.search = Some(*search);
-        self.work_ns += u64::from(walk.examined) * EXAMINE_NS;
+        self.work_ns += u64::from(walk.examined) * self.config.searches.scan_cpu.0;
     }
 
     /// The CPUs a search for `target` goes over: those of its last-level cache domain.

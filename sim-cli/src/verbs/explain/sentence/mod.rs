@@ -7,7 +7,7 @@ mod placement;
 mod tick;
 mod wakeup;
 
-use super::limits::{self, Reach};
+use super::limits;
 use super::words::Words;
 use sim_core::kernel::Policy;
 use sim_core::kernel::tunables::{Tunable, Tunables};
@@ -69,8 +69,7 @@ impl Words<'_> {
     fn reaches(&self, tunables: &[Tunable], nr: u32, decided: impl Fn(&Tunables) -> bool) -> Vec<String> {
         let reach = |tunable: &Tunable| {
             let low = limits::lowest(self.kernel, *tunable, nr);
-            let reach: Option<Reach> = limits::reach(self.kernel, *tunable, low, &decided);
-            reach.map(|r| r.of(*tunable))
+            limits::reach(self.kernel, *tunable, low, &decided).map(|reach| reach.of(*tunable))
         };
         tunables.iter().filter_map(reach).collect()
     }

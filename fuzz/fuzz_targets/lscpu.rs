@@ -1,0 +1,10 @@
+//! Feeds one reader; what it must do is in `readers/lscpu.rs`.
+
+#![no_main]
+
+#[path = "../readers/imported.rs"]
+mod imported;
+#[path = "../readers/lscpu.rs"]
+mod reader;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| reader::read(data));

@@ -1,0 +1,45 @@
+//! `cfsim topology import`: a machine as a scenario's `[machine]`.
+
+use super::Source;
+use crate::failure::Failure;
+use crate::output;
+use clap::Args;
+use sim_workloads::topology::to_toml;
+use std::path::PathBuf;
+
+/// Write a machine as TOML, for the [machine] of a scenario
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cfsim topology import > machine.toml
+  lscpu -J -e | cfsim topology import - -o machine.toml
+  cfsim topology import topology.xml
+
+Reads hwloc's XML (lstopo --of xml), lscpu -p, lscpu -J -e, lscpu -J, lscpu, and sysfs trees. A summary (lscpu without
+-p or -e) does not say which CPU is where: a regular machine is assumed, or it is refused.")]
+pub(crate) struct ImportArgs {
+    /// The file; - is standard input. Without it, the running machine's /sys is read
+    file: Option<PathBuf>,
+    /// A copy of another machine's /sys, or a folder that holds one
+    #[arg(long, value_name = "DIR", conflicts_with = "file")]
+    sysfs_root: Option<PathBuf>,
+    /// Where to write; standard output unless given
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn main(args: &ImportArgs) -> Result<(), Failure> {
+    let source = match &args.file {
+        Some(file) => Source::file(file)?,
+        None => Source::sysfs(args.sysfs_root.as_ref())?,
+    };
+    let notes = source.notes.iter().map(|note| format!("# {note}\n"));
+    let head = format!("# from {}\n{}", source.from, notes.collect::<String>());
+    let text = head + &to_toml(&source.topology);
+    match &args.output {
+        Some(file) => {
+            std::fs::write(file, text).map_err(|source| Failure::Create { file: file.clone(), source })
+        }
+        None => output::text(&text),
+    }
+}
