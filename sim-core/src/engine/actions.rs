@@ -205,6 +205,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::SetSiblingsAffinity(mask) => {
                 let siblings: Vec<TaskId> = self.living_siblings(task).collect();
                 for sibling in siblings {
+                    self.observer.affinity(sibling, &mask);
                     self.kernel.set_cpus_allowed(sibling, &mask, self.now, &mut self.observer);
                 }
             }

@@ -110,7 +110,12 @@ impl CaptureMachine {
 
     /// The engine's costs on this machine, with the tasks' timer slack.
     pub fn costs(&self, slack_ns: u64) -> Costs {
+        let usual = Costs::preset(Preset::BareMetal);
         Costs {
+            // What searches and balancing take was not measured.
+            scan_cpu: usual.scan_cpu,
+            balance: usual.balance,
+            balance_cpu: usual.balance_cpu,
             timer_irq: Nanos(self.timer_irq_ns),
             tick: Nanos(self.tick_ns),
             tick_to_switch: Nanos(self.tick_to_switch_ns),
