@@ -10,25 +10,33 @@ use sim_core::machine::topology::{Shape, Topology};
 use std::time::Instant;
 use support::{interactive, simulation};
 
+/// Before anything is timed, ms.
+const WARMUP_MS: u64 = 50;
+/// Then events are timed for so long, ms.
+const MEASURED_MS: u64 = 200;
+
 fn caches_of_16(cpus: u32) -> Topology {
     Shape::new(1, cpus.div_ceil(16), cpus.min(16), 1).topology().expect("a machine")
 }
 
-/// Fewest ns per event of some runs, and the number of events.
+/// Time and events of a run of `ms` simulated milliseconds.
+fn run(cpus: u32, ms: u64) -> (f64, u64) {
+    let mut sim = simulation(caches_of_16(cpus), 2 * cpus as usize, interactive, Nanos(ms * 1_000_000), ());
+    let start = Instant::now();
+    let events = sim.run().expect("no limit is reached").events;
+    (start.elapsed().as_nanos() as f64, events)
+}
+
+/// ns per event once load averages have settled: what a longer run takes more than a shorter one. Fewest of some runs.
 fn ns_per_event(cpus: u32, runs: u32) -> (f64, u64) {
-    let for_ = Nanos(6_400_000_000 / u64::from(cpus));
-    let run = |_| {
-        let mut sim = simulation(caches_of_16(cpus), 2 * cpus as usize, interactive, for_, ());
-        let start = Instant::now();
-        let events = sim.run().expect("no limit is reached").events;
-        (start.elapsed().as_nanos() as f64 / events as f64, events)
-    };
-    (0..runs).map(run).min_by(|a, b| a.0.total_cmp(&b.0)).expect("at least one run")
+    let fewest = |ms| (0..runs).map(|_| run(cpus, ms)).min_by(|a, b| a.0.total_cmp(&b.0)).expect("a run");
+    let ((short, before), (long, all)) = (fewest(WARMUP_MS), fewest(WARMUP_MS + MEASURED_MS));
+    ((long - short) / (all - before) as f64, all - before)
 }
 
 fn main() {
     let one = std::env::args().nth(1).and_then(|n| n.parse().ok());
-    let (sizes, runs) = one.map_or(((3..=10).map(|k| 1u32 << k).collect(), 5), |n| (vec![n], 1));
+    let (sizes, runs) = one.map_or_else(|| ((3..=10).map(|k| 1u32 << k).collect(), 3), |n| (vec![n], 1));
     let mut points = Vec::new();
     println!("  CPUs  ns/event    events");
     for cpus in sizes {

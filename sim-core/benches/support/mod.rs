@@ -5,7 +5,7 @@ use sim_core::machine::topology::Topology;
 use sim_core::machine::{Costs, MachineConfig, Preset};
 use sim_core::observe::Observer;
 use sim_core::program::{Action, Objects, Program, TaskSpec, Work};
-use sim_core::{GroupId, Instant, Limits, Nanos, SimConfig, Simulation};
+use sim_core::{CpuId, CpuMask, GroupId, Instant, Limits, Nanos, SimConfig, Simulation};
 use std::sync::Arc;
 
 /// Runs and sleeps for exponentially distributed times of 1 ms on average, from a multiplicative congruential generator.
@@ -35,6 +35,7 @@ pub(crate) fn simulation<O: Observer>(
         duration: Some(for_),
         limits: Limits::default(),
     };
+    let cpus = config.kernel.cpus;
     let mut sim = Simulation::new(config, Objects::default(), observer);
     for i in 0..tasks {
         sim.add_task(TaskSpec {
@@ -43,10 +44,18 @@ pub(crate) fn simulation<O: Observer>(
             start: Instant::ZERO,
             nice: 0,
             policy: Policy::Normal,
-            affinity: None,
+            affinity: Some(CpuMask::one(CpuId(i as u32 % cpus))),
             group: GroupId::ROOT,
-            program: program(i as u64),
+            program: spread(cpus, program(i as u64)),
         });
     }
     sim
+}
+
+/// A task that starts on the CPU it is created for, and may go anywhere from then on.
+fn spread(cpus: u32, mut then: Box<dyn Program>) -> Box<dyn Program> {
+    let mut first = cpus > 1;
+    Box::new(move |c: &_| {
+        if std::mem::take(&mut first) { Action::SetAffinity(CpuMask::first(cpus)) } else { then.next(c) }
+    })
 }

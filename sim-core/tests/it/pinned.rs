@@ -67,7 +67,19 @@ fn schedule_of(profile: &str, hz: u32, preset: Preset) -> u64 {
 
 /// By profile: HZ 250 without costs, HZ 1000 with those of a bare-metal machine.
 const PINNED: &[(&str, [u64; 2])] = &[
-    // PINS
+    ("4.19", [0x2f67_119d_5b30_6d0f, 0x66eb_89c6_a635_dd61]),
+    ("5.4", [0x2f67_119d_5b30_6d0f, 0x66eb_89c6_a635_dd61]),
+    ("5.5", [0x2f67_119d_5b30_6d0f, 0x66eb_89c6_a635_dd61]),
+    ("5.6", [0x2f67_119d_5b30_6d0f, 0x66eb_89c6_a635_dd61]),
+    ("5.7", [0x2f67_119d_5b30_6d0f, 0x66eb_89c6_a635_dd61]),
+    ("5.10", [0x2f67_119d_5b30_6d0f, 0x66eb_89c6_a635_dd61]),
+    ("5.10-debian", [0xc022_467d_dbef_0a7e, 0xfa07_6b72_4c52_6401]),
+    ("5.12", [0x2f67_119d_5b30_6d0f, 0x66eb_89c6_a635_dd61]),
+    ("5.13", [0xc022_467d_dbef_0a7e, 0xfa07_6b72_4c52_6401]),
+    ("5.15", [0xc022_467d_dbef_0a7e, 0xfa07_6b72_4c52_6401]),
+    ("6.1", [0xc022_467d_dbef_0a7e, 0xfa07_6b72_4c52_6401]),
+    ("6.1-debian", [0xc022_467d_dbef_0a7e, 0xfa07_6b72_4c52_6401]),
+    ("6.5", [0xc022_467d_dbef_0a7e, 0xfa07_6b72_4c52_6401]),
 ];
 
 #[test]

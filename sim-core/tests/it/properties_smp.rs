@@ -15,7 +15,8 @@ use std::sync::Arc;
 const FOUR: &[(u32, u32, u32, u32)] =
     &[(1, 1, 4, 1), (1, 1, 2, 2), (1, 2, 2, 1), (2, 1, 2, 1), (2, 1, 1, 2), (4, 1, 1, 1)];
 /// Larger ones.
-const LARGE: &[(u32, u32, u32, u32)] = &[(1, 1, 6, 2), (1, 4, 2, 2), (2, 2, 2, 2), (4, 1, 4, 2)];
+const LARGE: &[(u32, u32, u32, u32)] =
+    &[(1, 1, 6, 2), (1, 4, 2, 2), (2, 2, 2, 2), (4, 1, 4, 2), (1, 8, 8, 1), (2, 4, 4, 2)];
 
 fn topology((sockets, llcs, cores, threads): (u32, u32, u32, u32)) -> Arc<Topology> {
     Arc::new(Shape::new(sockets, llcs, cores, threads).topology().unwrap())
