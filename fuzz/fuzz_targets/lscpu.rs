@@ -2,6 +2,8 @@
 
 #![no_main]
 
+#[path = "../readers/imported.rs"]
+mod imported;
 #[path = "../readers/lscpu.rs"]
 mod reader;
 

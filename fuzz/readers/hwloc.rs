@@ -1,7 +1,6 @@
 //! hwloc's XML is refused with a message, or holds what machines must.
 
-#[path = "imported.rs"]
-mod imported;
+use super::imported;
 
 /// Reads a machine from any bytes.
 pub(crate) fn read(data: &[u8]) {

@@ -1,8 +1,6 @@
 //! Output of `lscpu -p`, of `lscpu` alone and in JSON is refused with a message, or holds what machines must.
 
-#[path = "imported.rs"]
-mod imported;
-
+use super::imported;
 use sim_workloads::topology::{read_lscpu_json, read_lscpu_parsable, read_lscpu_text, read_text};
 
 /// Reads a machine from any bytes.

@@ -1,8 +1,6 @@
 //! A machine in TOML is refused with a place and a message, or holds what machines must.
 
-#[path = "imported.rs"]
-mod imported;
-
+use super::imported;
 use sim_workloads::scenario::Machine;
 
 /// Reads a machine from any bytes.

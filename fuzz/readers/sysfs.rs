@@ -1,8 +1,6 @@
 //! A sysfs tree is refused with a message, or holds what machines must. The tree is given as lines of `path: content`.
 
-#[path = "imported.rs"]
-mod imported;
-
+use super::imported;
 use sim_workloads::topology::{ImportError, SysFs, read_sysfs};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
 use crate::verbs::{
-    check, compare, conformance, explain, kernel, machine, new, run, schema, study, sweep, topology, trace, validate,
+    check, compare, conformance, explain, kernel, machine, new, run, schema, study, sweep, topology, trace,
+    validate,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

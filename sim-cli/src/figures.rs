@@ -2,6 +2,7 @@
 
 use crate::experiment::RunResult;
 use crate::text;
+use sim_core::observe::MigrateReason;
 
 /// How a figure is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +158,71 @@ pub(crate) const FIGURES: &[Figure] = &[
         growth: Growth::More,
         of: |r| Some(r.total.metrics.migrations as f64),
     },
+    Figure {
+        name: "idle_entries_per_second",
+        title: "idle entries per second",
+        short: "idle/s",
+        unit: Unit::Number,
+        growth: Growth::More,
+        of: |r| ratio(r.spread.as_ref()?.idle_entries as f64, r.span.as_secs_f64()),
+    },
+    Figure {
+        name: "wakeups_on_previous_cpu",
+        title: "wake-ups on the previous CPU",
+        short: "on prev.",
+        unit: Unit::Share,
+        growth: Growth::More,
+        of: |r| r.spread.as_ref()?.wakeups_on_previous_cpu,
+    },
+    Figure {
+        name: "shared_core_time_ns",
+        title: "core time with two threads busy",
+        short: "shared",
+        unit: Unit::Duration,
+        growth: Growth::More,
+        of: |r| Some(r.spread.as_ref()?.shared_core_ns as f64),
+    },
+    Figure {
+        name: "wasted_cpu_time_ns",
+        title: "CPU time idle while a task waited",
+        short: "wasted",
+        unit: Unit::Duration,
+        growth: Growth::More,
+        of: |r| Some(r.spread.as_ref()?.wasted_cpu_time_ns as f64),
+    },
+    moved("migrations_wake", "migrations by wake-ups", "m. wake", |r| by_reason(r, MigrateReason::Wake)),
+    moved("migrations_fork", "new tasks placed elsewhere", "m. fork", |r| by_reason(r, MigrateReason::Fork)),
+    moved("migrations_exec", "migrations by exec", "m. exec", |r| by_reason(r, MigrateReason::Exec)),
+    moved("migrations_periodic", "migrations by periodic balance", "m. per.", |r| {
+        by_reason(r, MigrateReason::Periodic)
+    }),
+    moved("migrations_newly_idle", "migrations to newly idle CPUs", "m. newly", |r| {
+        by_reason(r, MigrateReason::NewIdle)
+    }),
+    moved("migrations_nohz", "migrations to tickless idle CPUs", "m. nohz", |r| {
+        by_reason(r, MigrateReason::Nohz)
+    }),
+    moved("migrations_active", "running tasks pushed away", "m. active", |r| {
+        by_reason(r, MigrateReason::Active)
+    }),
+    moved("migrations_affinity", "migrations by affinity", "m. aff.", |r| {
+        by_reason(r, MigrateReason::Affinity)
+    }),
 ];
+
+/// A count of migrations.
+const fn moved(
+    name: &'static str,
+    title: &'static str,
+    short: &'static str,
+    of: fn(&RunResult) -> Option<f64>,
+) -> Figure {
+    Figure { name, title, short, unit: Unit::Number, growth: Growth::More, of }
+}
+
+fn by_reason(result: &RunResult, reason: MigrateReason) -> Option<f64> {
+    result.spread.as_ref()?.migrations.get(reason.name()).map(|n| *n as f64)
+}
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)

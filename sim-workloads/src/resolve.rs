@@ -6,7 +6,7 @@ use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{KernelConfig, Profile};
 use sim_core::machine::topology::Topology;
 use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
-use sim_core::{CpuId, CpuMask, Instant, Limits, Nanos, SimConfig};
+use sim_core::{CpuId, Instant, Limits, Nanos, SimConfig};
 use std::sync::Arc;
 
 /// The profile of a scenario that names none.
@@ -58,7 +58,7 @@ impl Document {
         let name = spec.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
         let profile =
             Profile::by_name(name).map_err(|e| self.error_at(&["kernel", "profile"], e.to_string()))?;
-        let mut kernel = KernelConfig::on(profile, self.runnable_topology()?);
+        let mut kernel = KernelConfig::on(profile, Arc::clone(&self.scenario.topology));
         kernel.partitions = self.scenario.machine.partitions.iter().map(|p| p.0.clone()).collect();
         kernel.hz = spec.hz.unwrap_or(kernel.hz);
         kernel.preempt = spec.preempt.unwrap_or(kernel.preempt);
@@ -66,6 +66,10 @@ impl Document {
         kernel.skew_tick = spec.skew_tick.unwrap_or(kernel.skew_tick);
         kernel.irq_time_accounting = spec.irq_time_accounting.unwrap_or(kernel.irq_time_accounting);
         kernel.steal_time_accounting = spec.steal_time_accounting.unwrap_or(kernel.steal_time_accounting);
+        for (i, name) in spec.rules.iter().enumerate() {
+            let refused = kernel.switch_rule(name);
+            refused.map_err(|e| self.error_at(&["kernel", "rules", &i.to_string()], e.to_string()))?;
+        }
         for (i, word) in spec.features.iter().enumerate() {
             let refused = kernel.features.write(word);
             refused.map_err(|e| self.error_at(&["kernel", "features", &i.to_string()], e.to_string()))?;
@@ -74,20 +78,6 @@ impl Document {
         self.check_groups(&kernel)?;
         self.check_changes(&kernel)?;
         Ok(kernel)
-    }
-
-    /// The machine, if the kernel model can run on it.
-    fn runnable_topology(&self) -> Result<Arc<Topology>, ScenarioError> {
-        let topology = &self.scenario.topology;
-        if *topology.online() == CpuMask::first(topology.nr_cpu_ids() as u32) {
-            return Ok(Arc::clone(topology));
-        }
-        let message = format!(
-            "CPUs {} are online: runs need CPUs numbered from 0 without holes, all online",
-            topology.online()
-        );
-        let key = if self.scenario.machine.offline.is_some() { "offline" } else { "topology" };
-        Err(self.error_at(&["machine", key], message))
     }
 
     /// `cpu.idle` needs a kernel that has it.

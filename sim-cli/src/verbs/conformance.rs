@@ -7,8 +7,8 @@ use crate::output::{Report as Printed, Talk, print};
 use clap::Args;
 use rayon::prelude::*;
 use serde::Serialize;
-use sim_core::kernel::{KernelConfig, Profile};
 use sim_core::kernel::tunables::{Tunable, Tunables};
+use sim_core::kernel::{KernelConfig, Profile};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
@@ -180,7 +180,9 @@ impl ConformanceArgs {
                 let setup = self.setup(&trace, &stats)?;
                 let (kernel, cpus) = (setup.config.profile.to_owned(), setup.config.cpus);
                 if setup.tick_phase_ns.is_none() {
-                    talk.warn(&format!("{input}: too few switches show when ticks come: ticks are not asked"));
+                    talk.warn(&format!(
+                        "{input}: too few switches show when ticks come: ticks are not asked"
+                    ));
                 }
                 let report = follow(&trace, &stats, setup).map_err(|e| failed(&e))?;
                 Ok(Some(One { trace: input.to_string(), kernel, cpus, report }))
@@ -189,8 +191,11 @@ impl ConformanceArgs {
     }
 
     fn read(&self, path: &Path) -> Result<(Trace, ReadStats), Box<dyn std::error::Error>> {
-        let source: Box<dyn Read> =
-            if path == Path::new("-") { Box::new(std::io::stdin().lock()) } else { Box::new(File::open(path)?) };
+        let source: Box<dyn Read> = if path == Path::new("-") {
+            Box::new(std::io::stdin().lock())
+        } else {
+            Box::new(File::open(path)?)
+        };
         Ok(read_trace(source, TraceLimits::default())?)
     }
 
@@ -198,11 +203,17 @@ impl ConformanceArgs {
         let name = self.kernel.as_ref();
         let name = name.ok_or_else(|| Failure::Usage("a trace needs --kernel PROFILE".to_owned()))?;
         let profile = Profile::by_name(name).map_err(|e| Failure::Usage(e.to_string()))?;
-        let several = trace.events.iter().any(|e| e.cpu > 0 || matches!(e.kind, TraceKind::Wakeup { target_cpu: 1.., .. }));
+        let several = trace
+            .events
+            .iter()
+            .any(|e| e.cpu > 0 || matches!(e.kind, TraceKind::Wakeup { target_cpu: 1.., .. }));
         let mut config = match &self.topology {
             Some(text) => KernelConfig::on(profile, machine_of(text)?),
             None if several => {
-                return Err(Failure::Usage("the trace has several CPUs: say with --topology how they hang together, like 1x1x4x2".to_owned()));
+                return Err(Failure::Usage(
+                    "the trace has several CPUs: say with --topology how they hang together, like 1x1x4x2"
+                        .to_owned(),
+                ));
             }
             None => KernelConfig::new(profile, 1),
         };
@@ -216,7 +227,10 @@ impl ConformanceArgs {
             let value = value
                 .parse()
                 .map_err(|_| Failure::Usage(format!("--set {key}: '{value}' is not a whole number of ns")))?;
-            config.tunables.write(&config.rules, tunable, value).map_err(|e| Failure::Usage(e.to_string()))?;
+            config
+                .tunables
+                .write(&config.rules, tunable, value)
+                .map_err(|e| Failure::Usage(e.to_string()))?;
         }
         let tick = config.tick_ns();
         let mut setup = Setup::new(config, &stats.prios);

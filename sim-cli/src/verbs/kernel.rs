@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use sim_core::cpumask::MAX_CPUS;
 use sim_core::kernel::changes::Change;
 use sim_core::kernel::rules::{Rules, TunablesIn};
+use sim_core::kernel::switches::SWITCHES;
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{PROFILES, Profile};
 use sim_workloads::resolve::has_tunable;
@@ -78,11 +79,26 @@ struct ProfileReport {
     name: &'static str,
     release: String,
     about: &'static str,
+    /// In which release its rules for several CPUs were read.
+    several_cpus: &'static str,
+}
+
+impl From<&Profile> for ProfileReport {
+    fn from(p: &Profile) -> ProfileReport {
+        ProfileReport {
+            name: p.name,
+            release: p.release.to_string(),
+            about: p.about,
+            several_cpus: p.several_cpus,
+        }
+    }
 }
 
 fn list() -> ListReport {
-    let report = |p: &Profile| ProfileReport { name: p.name, release: p.release.to_string(), about: p.about };
-    ListReport { tool: Tool::new("kernel list"), profiles: PROFILES.iter().map(report).collect() }
+    ListReport {
+        tool: Tool::new("kernel list"),
+        profiles: PROFILES.iter().map(ProfileReport::from).collect(),
+    }
 }
 
 impl Report for ListReport {
@@ -106,6 +122,14 @@ struct ShowReport {
     behaviours: Map<String, Value>,
     /// Changes after 4.19, oldest first.
     changes: Vec<ChangeReport>,
+    /// Rules no profile has, for `kernel.rules`.
+    switches: Vec<SwitchReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct SwitchReport {
+    id: &'static str,
+    what: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -165,17 +189,14 @@ fn show(profile: &'static Profile, cpus: u32) -> ShowReport {
     });
     ShowReport {
         tool: Tool::new("kernel show"),
-        profile: ProfileReport {
-            name: profile.name,
-            release: profile.release.to_string(),
-            about: profile.about,
-        },
+        profile: ProfileReport::from(profile),
         cpus,
         tunables: tunables.collect(),
         sched_nr_latency: boot.nr_latency,
         features: rules.features.to_line(),
         behaviours: behaviours(&rules),
         changes: profile.changes().map(ChangeReport::from).collect(),
+        switches: SWITCHES.iter().map(|s| SwitchReport { id: s.id, what: s.what }).collect(),
     }
 }
 
@@ -190,7 +211,8 @@ fn plain(value: &Value) -> String {
 
 impl Report for ShowReport {
     fn text(&self) -> String {
-        let mut out = format!("{}: {}\n\n", self.profile.name, self.profile.about);
+        let p = &self.profile;
+        let mut out = format!("{}: {}\nrules for several CPUs: {}\n\n", p.name, p.about, p.several_cpus);
         let rows = self.tunables.iter().map(|t| {
             let value = if t.unit.is_some() { text::duration(t.value as f64) } else { t.value.to_string() };
             vec![t.file.clone(), value]
@@ -204,6 +226,9 @@ impl Report for ShowReport {
         );
         out += "\nchanges after 4.19:\n";
         out += &self.changes.iter().map(ChangeReport::text).collect::<String>();
+        out +=
+            "\nrules older than 4.19, for kernel.rules (which also takes any change of another version):\n";
+        out += &self.switches.iter().map(|s| format!("  {}: {}\n", s.id, s.what)).collect::<String>();
         out
     }
 }

@@ -84,7 +84,7 @@ fn mistakes_in_studies_have_a_caret_and_a_suggestion() {
 fn every_scenario_that_comes_along_passes_check() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
     let mut files = Vec::new();
-    for folder in [folder.to_owned(), format!("{folder}/teaching")] {
+    for folder in [folder.to_owned(), format!("{folder}/teaching"), format!("{folder}/cases")] {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path().display().to_string();
             if path.ends_with(".toml") {

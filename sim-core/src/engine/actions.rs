@@ -216,7 +216,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// The children of a task's parent that have not ended, the task among them, oldest first.
     fn living_siblings(&self, task: TaskId) -> impl Iterator<Item = TaskId> + '_ {
         let parent = self.infos[task.index()].parent;
-        let living = self.infos.iter().enumerate().filter(move |(_, t)| t.parent == parent && t.is_unfinished());
+        let living =
+            self.infos.iter().enumerate().filter(move |(_, t)| t.parent == parent && t.is_unfinished());
         living.map(|(i, _)| TaskId::new(i))
     }
 

@@ -46,9 +46,9 @@ impl Cpu {
             resched_generation: 0,
             resched_armed: false,
             hrtick_generation: 0,
-            sleepers: Sleepers::default(),
+            sleepers: Sleepers::with_room(),
             irq_until: Instant::ZERO,
-            deferred: Deferred::default(),
+            deferred: Deferred::with_room(),
         }
     }
 }

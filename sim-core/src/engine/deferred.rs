@@ -7,6 +7,7 @@ use super::config::SimError;
 use super::queue::{Class, Happening};
 use crate::id::CpuId;
 use crate::kernel::hooks::Hooks;
+use crate::kernel::runqueue::ROOM;
 use crate::observe::Observer;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,6 +22,10 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
+    pub(super) fn with_room() -> Deferred {
+        Deferred { waiting: BinaryHeap::with_capacity(ROOM), ..Deferred::default() }
+    }
+
     /// Adds an event; says whether it is the first of those that wait.
     fn push(&mut self, what: Happening) -> bool {
         let first = self.class().is_none_or(|class| what.class() < class);

@@ -30,6 +30,7 @@ use crate::time::{Instant, Nanos};
 use cpu::Cpu;
 use exec::{Burst, Exec, Then};
 use queue::{EventQueue, Happening};
+use std::sync::Arc;
 
 /// One run.
 pub struct Simulation<O = (), H = NoHooks> {
@@ -78,7 +79,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ) -> Simulation<O, H> {
         let Costs { scan_cpu, balance, balance_cpu, .. } = config.machine.costs;
         config.kernel.searches = SearchCosts { scan_cpu, balance, balance_cpu };
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::with_capacity(PRUNE_AT_LEAST + 1);
         for (i, s) in config.machine.speed_changes.iter().enumerate() {
             queue.push(s.at, Happening::Speed(i as u32));
         }
@@ -184,8 +185,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// When a limit is reached or a program asks for the impossible; what was observed until then stays valid.
     pub fn run(&mut self) -> Result<Outcome, SimError> {
         let stop = self.config.duration.map_or(Instant::NEVER, |d| Instant(d.0));
-        for i in 0..self.cpus.len() {
-            let cpu = CpuId::new(i);
+        let topology = Arc::clone(&self.config.kernel.topology);
+        for cpu in topology.online().iter() {
             self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
             if !self.config.kernel.nohz {
                 self.arm_tick(cpu);

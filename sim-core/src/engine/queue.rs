@@ -122,6 +122,11 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
+    /// An empty queue with room for so many events.
+    pub(crate) fn with_capacity(events: usize) -> EventQueue {
+        EventQueue { heap: BinaryHeap::with_capacity(events), ..EventQueue::default() }
+    }
+
     /// Adds an event. Panics if it lies before the event popped last: time never goes back.
     pub(crate) fn push(&mut self, at: Instant, what: Happening) {
         assert!(at >= self.last, "an event at {at:?} lies before the present {:?}", self.last);

@@ -4,6 +4,7 @@ use super::Simulation;
 use super::queue::Happening;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
+use crate::kernel::runqueue::ROOM;
 use crate::observe::Observer;
 use crate::time::{Instant, Nanos};
 
@@ -32,6 +33,10 @@ struct Sleeper {
 pub(super) struct Sleepers(Vec<Sleeper>);
 
 impl Sleepers {
+    pub(super) fn with_room() -> Sleepers {
+        Sleepers(Vec::with_capacity(ROOM))
+    }
+
     fn insert(&mut self, s: Sleeper) {
         let at = self.0.partition_point(|other| other.from > s.from);
         self.0.insert(at, s);

@@ -222,6 +222,15 @@ pub const CHANGES: &[Change] = &[
         apply: |r| r.balance.runnable_in_groups = true,
     },
     Change {
+        id: "affinity-distributes",
+        commit: Some("46a87b3851f0"),
+        since: Release::new(5, 7, 0),
+        stable: &[],
+        what: "tasks whose CPU is taken from their masks are dealt out over the CPUs allowed instead of going to the lowest \
+               (not read in source)",
+        apply: |r| r.affinity_distributes = true,
+    },
+    Change {
         id: "util-needs-two-tasks",
         commit: None,
         since: Release::new(5, 7, 0),

@@ -32,12 +32,8 @@ impl<H: Hooks> Kernel<H> {
     /// Creates a task that has always been asleep, with vruntime 0, last seen on its lowest allowed CPU. Its first
     /// wake-up places it like any sleeper's.
     pub fn add_task(&mut self, params: &TaskParams) -> TaskId {
-        let cpu = params.cpus_allowed.lowest().expect("a task has a CPU to run on");
-        assert!(
-            params.cpus_allowed.within(self.config.cpus),
-            "CPUs {} of the machine only",
-            self.config.cpus
-        );
+        let cpu = params.cpus_allowed.lowest_and(self.topology.online());
+        let cpu = cpu.expect("a task may use a CPU that is online");
         self.new_task(params, cpu, TaskState::Sleeping)
     }
 
@@ -200,20 +196,20 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
-    /// Changes the CPUs a task may use. A waiting task on a forbidden CPU moves at once to the lowest CPU allowed, a running
-    /// one is moved by its CPU's stopper thread.
+    /// Changes the CPUs a task may use. A waiting task on a forbidden CPU moves at once, a running one
+    /// is moved by its CPU's stopper thread.
     ///
     /// Mirrors: `__set_cpus_allowed_ptr()`, v4.19–v6.5.
     pub fn set_cpus_allowed<O: Observer>(&mut self, task: TaskId, mask: &CpuMask, now: Instant, o: &mut O) {
-        let to = mask.lowest().filter(|_| mask.within(self.config.cpus));
-        let to = to.expect("a task has a CPU of the machine to run on");
         let t = &mut self.tasks[task.index()];
         t.cpus_allowed.clone_from(mask);
         let cpu = t.cpu;
         if mask.contains(cpu) || t.state != TaskState::Runnable {
             return;
         }
-        if t.on_cpu {
+        let on_cpu = t.on_cpu;
+        let to = self.any_cpu_of(mask);
+        if on_cpu {
             self.stop_one_cpu(cpu, StopWork::MigrateTask { task, to, reason: MigrateReason::Affinity });
         } else {
             self.update_rq_clock(cpu, now);
@@ -242,6 +238,20 @@ impl<H: Hooks> Kernel<H> {
             self.attach(task, to, reason, now, o);
         }
         waits
+    }
+
+    /// The CPU of a mask for a task that has to leave its own: the lowest, or the next after the last one answered so. The
+    /// kernel remembers that one on each CPU that changes masks, this model once. Deviates: D-003.
+    ///
+    /// Mirrors: `cpumask_any()`, `cpumask_any_and_distribute()`.
+    fn any_cpu_of(&mut self, mask: &CpuMask) -> CpuId {
+        let online = self.topology.online();
+        let last = self.last_distributed.filter(|_| self.config.rules.affinity_distributes);
+        let next = last
+            .and_then(|last| online.iter_and(mask).find(|c| *c > last))
+            .or_else(|| mask.lowest_and(online));
+        self.last_distributed = next;
+        next.expect("a task may use a CPU that is online")
     }
 
     /// Takes a runnable task off its queue to move it.

@@ -21,6 +21,7 @@ pub mod rules;
 pub mod runqueue;
 mod select;
 pub mod stop;
+pub mod switches;
 pub mod task;
 mod task_list;
 pub mod tunables;
@@ -187,6 +188,8 @@ pub struct Kernel<H = NoHooks> {
     stop_requests: Vec<CpuId>,
     /// Idle CPUs asked to balance for all tickless ones since the last [`Kernel::take_nohz_kick`].
     nohz_kicks: Vec<CpuId>,
+    /// The CPU the last task went to that had to leave its own.
+    last_distributed: Option<CpuId>,
     /// Time that scans and balancing passes took since the last [`Kernel::take_work`], ns.
     work_ns: u64,
 }
@@ -216,6 +219,7 @@ impl<H: Hooks> Kernel<H> {
             newly_hrtick: Vec::with_capacity(cpus),
             stop_requests: Vec::with_capacity(cpus),
             nohz_kicks: Vec::with_capacity(cpus),
+            last_distributed: None,
             work_ns: 0,
             hooks,
             config,

@@ -197,6 +197,8 @@ pub struct Rules {
     pub numa_distances: NumaDistances,
     /// Groups of a NUMA domain hold none of the CPUs beyond it.
     pub numa_groups_within_span: bool,
+    /// Groups of a NUMA domain are laid from its lowest CPU on, whosever domain it is.
+    pub numa_groups_from_lowest_cpu: bool,
     /// `busy_factor` of domains.
     pub busy_factor: u32,
     /// `imbalance_pct` of domains that share no cache.
@@ -209,6 +211,8 @@ pub struct Rules {
     pub asym_balance_wake: bool,
     /// Domains have `imb_numa_nr`.
     pub imb_numa_nr: bool,
+    /// Tasks whose CPU is taken from their masks are dealt out over the CPUs of these; before, the lowest took them all.
+    pub affinity_distributes: bool,
     /// A task that exits is dequeued and enqueued even if its group stays the same.
     pub exit_requeues: bool,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
@@ -241,12 +245,14 @@ impl Rules {
             cluster_level: ClusterLevel::None,
             numa_distances: NumaDistances::OfFirstNode,
             numa_groups_within_span: false,
+            numa_groups_from_lowest_cpu: false,
             busy_factor: 32,
             imbalance_pct: 125,
             sd_load_balance: true,
             asym_clears_prefer_sibling: false,
             asym_balance_wake: true,
             imb_numa_nr: false,
+            affinity_distributes: false,
             exit_requeues: true,
             applied: Vec::new(),
         }

@@ -10,6 +10,9 @@ use super::weight::LoadWeight;
 use crate::id::{CfsRqId, CpuId, EntityId, GroupId, TaskId};
 use crate::time::Instant;
 
+/// Room made at boot in each table of a CPU, so that small runs never grow them later.
+pub(crate) const ROOM: usize = 16;
+
 /// Queued entities by vruntime; equal keys stay first-in first-out. Behaves as the kernel's tree with its cached
 /// leftmost (core.md §3.3). Stored latest first, so that the leftmost is popped from the end.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +104,7 @@ impl CfsRq {
             idle_h_nr_running: 0,
             idle_nr_running: 0,
             min_vruntime: 0,
-            tree: Timeline::default(),
+            tree: Timeline(Vec::with_capacity(ROOM)),
             curr: None,
             next: None,
             last: None,
@@ -183,7 +186,7 @@ impl Rq {
             nr_running: 0,
             curr: None,
             need_resched: false,
-            wake_list: Vec::new(),
+            wake_list: Vec::with_capacity(ROOM),
             cfs,
             hrtick: None,
             stopper: None,

@@ -48,37 +48,85 @@ pub struct Profile {
     pub release: Release,
     /// What it is, and what was not read in source.
     pub about: &'static str,
+    /// In which release its rules for several CPUs were read, or between which they lie.
+    pub several_cpus: &'static str,
     /// Default of `sched_autogroup_enabled`: on in mainline, patched off by Debian (core.md §9.5).
     pub autogroup: bool,
 }
 
-const fn profile(name: &'static str, release: Release, about: &'static str) -> Profile {
-    Profile { name, release, about, autogroup: true }
+const fn profile(
+    name: &'static str,
+    release: Release,
+    about: &'static str,
+    several_cpus: &'static str,
+) -> Profile {
+    Profile { name, release, about, several_cpus, autogroup: true }
 }
 
-const fn debian(name: &'static str, release: Release, about: &'static str) -> Profile {
-    Profile { autogroup: false, ..profile(name, release, about) }
+const fn debian(
+    name: &'static str,
+    release: Release,
+    about: &'static str,
+    several_cpus: &'static str,
+) -> Profile {
+    Profile { autogroup: false, ..profile(name, release, about, several_cpus) }
 }
 
 /// All profiles, oldest first.
 pub const PROFILES: &[Profile] = &[
-    profile("4.19", Release::new(4, 19, 0), "mainline 4.19"),
-    profile("5.4", Release::new(5, 4, 0), "mainline 5.4; scale_load_down as in 5.4 stable"),
-    profile("5.5", Release::new(5, 5, 0), "mainline 5.5; inferred from 5.4 and 5.7"),
-    profile("5.6", Release::new(5, 6, 0), "mainline 5.6; inferred from 5.4 and 5.7"),
-    profile("5.7", Release::new(5, 7, 0), "mainline 5.7"),
-    profile("5.10", Release::new(5, 10, 0), "mainline 5.10"),
+    profile("4.19", Release::new(4, 19, 0), "mainline 4.19", "read in 4.19.72"),
+    profile("5.4", Release::new(5, 4, 0), "mainline 5.4; scale_load_down as in 5.4 stable", "read in 5.4.59"),
+    profile(
+        "5.5",
+        Release::new(5, 5, 0),
+        "mainline 5.5; inferred from 5.4 and 5.7",
+        "read in 5.5-rc5, with its two errors in placing new tasks",
+    ),
+    profile("5.6", Release::new(5, 6, 0), "mainline 5.6; inferred from 5.4 and 5.7", "read in 5.6.4"),
+    profile("5.7", Release::new(5, 7, 0), "mainline 5.7", "read in 5.7.14"),
+    profile(
+        "5.10",
+        Release::new(5, 10, 0),
+        "mainline 5.10",
+        "read in 5.10.223, without what later stable releases are known to have added",
+    ),
     debian(
         "5.10-debian",
         Release::new(5, 10, 262),
         "Debian 11: 5.10.262; slices as in 5.13, tunables as in 5.10",
+        "read in 5.10.223",
     ),
-    profile("5.12", Release::new(5, 12, 0), "mainline 5.12"),
-    profile("5.13", Release::new(5, 13, 0), "mainline 5.13; inferred from 5.12 and 5.14"),
-    profile("5.15", Release::new(5, 15, 0), "mainline 5.15"),
-    profile("6.1", Release::new(6, 1, 0), "mainline 6.1"),
-    debian("6.1-debian", Release::new(6, 1, 192), "Debian 12: 6.1.192"),
-    profile("6.5", Release::new(6, 5, 0), "mainline 6.5, the last CFS"),
+    profile(
+        "5.12",
+        Release::new(5, 12, 0),
+        "mainline 5.12",
+        "read in 5.12.9; where that was not told apart, as between 5.11.0 and 5.13",
+    ),
+    profile(
+        "5.13",
+        Release::new(5, 13, 0),
+        "mainline 5.13; inferred from 5.12 and 5.14",
+        "inferred from 5.12.9 and 5.14-rc5",
+    ),
+    profile(
+        "5.15",
+        Release::new(5, 15, 0),
+        "mainline 5.15",
+        "not read: as 5.14-rc5, with the changes that commits date to 5.15",
+    ),
+    profile(
+        "6.1",
+        Release::new(6, 1, 0),
+        "mainline 6.1",
+        "read in 6.1.192, without what later stable releases are known to have added",
+    ),
+    debian("6.1-debian", Release::new(6, 1, 192), "Debian 12: 6.1.192", "read in 6.1.192"),
+    profile(
+        "6.5",
+        Release::new(6, 5, 0),
+        "mainline 6.5, the last CFS",
+        "not read: as 6.6.57, but for the end of CFS",
+    ),
 ];
 
 /// A name that is no profile.

@@ -7,11 +7,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use sim_core::kernel::hooks::{Hooks, NoHooks};
 use sim_core::kernel::{KernelConfig, PROFILES, Policy, PreemptModel};
+use sim_core::machine::topology::Topology;
 use sim_core::machine::{Costs, MachineConfig, Preset};
 use sim_core::observe::Observer;
 use sim_core::program::Objects;
 use sim_core::{Limits, Nanos, SimConfig, Simulation};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What one task, or a few that belong together, do. Times in us.
 #[derive(Debug, Clone)]
@@ -113,6 +115,17 @@ impl Mix {
         let mut machine = MachineConfig::new(costs);
         machine.tick_phase = Nanos(self.phase_ns);
         SimConfig { kernel, machine, duration: None, limits: Limits::default() }
+    }
+
+    /// The same tasks on four CPUs.
+    pub(crate) fn on_four(self) -> Mix {
+        Mix { cpus: 4, ..self }
+    }
+
+    /// This kernel on another machine.
+    pub(crate) fn kernel_on(&self, topology: Arc<Topology>) -> KernelConfig {
+        let KernelConfig { hz, preempt, .. } = self.config().kernel;
+        KernelConfig { hz, preempt, ..KernelConfig::on(&PROFILES[self.profile], topology) }
     }
 
     /// A simulation ready to run, and the CPU time each task asks for by its path. `pieces`: into how many parts each

@@ -119,12 +119,16 @@ proptest! {
     }
 
     /// With costs, it idles no longer than the interrupts on the way to its `__schedule` take: its own tick or wake-up
-    /// handler, an interrupt from the waker's CPU, a wake-up of every other task in the meantime, and leaving idle.
+    /// handler, an interrupt from the waker's CPU, a wake-up of every other task in the meantime, balancing, and leaving idle.
     #[test]
     fn an_idle_cpu_starts_within_its_costs(m in mix(random_costs())) {
         let c: Costs = MachineConfig::clone(&m.config().machine).costs;
         let (longest, tasks) = longest_idle_beside_work(&m);
-        let bound = Nanos(c.ipi.0 + c.idle_exit.0 + c.irq_exit.0 + c.tick.0 + tasks * c.wakeup.0);
+        let cpus = u64::from(m.cpus);
+        let wakeup = c.wakeup.0 + cpus * c.scan_cpu.0;
+        // Passes: its own tick's, one before it idled, and those it makes for every idle CPU when kicked.
+        let passes = (cpus + 2) * (c.balance.0 + cpus * c.balance_cpu.0);
+        let bound = Nanos(c.ipi.0 + c.idle_exit.0 + c.irq_exit.0 + c.tick.0 + tasks * wakeup + passes);
         prop_assert!(longest <= bound, "{longest} of {bound}");
     }
 

@@ -39,6 +39,9 @@ pub struct KernelSpec {
     /// `sched_autogroup_enabled`: each session is a group of its own.
     #[serde(rename = "sched_autogroup_enabled", skip_serializing_if = "Option::is_none")]
     pub autogroup: Option<bool>,
+    /// Rules switched on besides the profile's, by the names that `cfsim kernel show` lists.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// Scheduler features as written to the kernel's `features` file: `NAME` sets, `NO_NAME` clears.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
@@ -66,6 +69,7 @@ const SETTINGS: &[&str] = &[
     "irq_time_accounting",
     "steal_time_accounting",
     AUTOGROUP,
+    "rules",
     "features",
     SCALING,
     "rewrite_tunable_scaling",
@@ -80,7 +84,7 @@ fn by_name<S: Serializer>(tunables: &BTreeMap<Tunable, u64>, s: S) -> Result<S::
     s.collect_map(tunables.iter().map(|(tunable, value)| (tunable.name(), value)))
 }
 
-/// The most features one scenario may name.
+/// The most features, and the most rules, one scenario may name.
 const MAX_FEATURES: usize = 100;
 
 static KEYS: LazyLock<Vec<&'static str>> =
@@ -111,6 +115,7 @@ impl<'de> Visitor<'de> for KernelVisitor {
                 Key::Preempt => spec.preempt = Some(map.next_value()?),
                 Key::SkewTick => spec.skew_tick = Some(map.next_value()?),
                 Key::Autogroup => spec.autogroup = Some(map.next_value()?),
+                Key::Rules => spec.rules = map.next_value::<RuleNames>()?.0,
                 Key::Features => spec.features = map.next_value::<Features>()?.0,
                 Key::IrqTime => spec.irq_time_accounting = Some(map.next_value()?),
                 Key::StealTime => spec.steal_time_accounting = Some(map.next_value()?),
@@ -133,6 +138,7 @@ enum Key {
     IrqTime,
     StealTime,
     Autogroup,
+    Rules,
     Features,
     Scaling,
     RewriteScaling,
@@ -153,6 +159,7 @@ impl<'de> Deserialize<'de> for Key {
                     "hz" => Key::Hz,
                     "preempt" => Key::Preempt,
                     "skew_tick" => Key::SkewTick,
+                    "rules" => Key::Rules,
                     "features" => Key::Features,
                     "irq_time_accounting" => Key::IrqTime,
                     "steal_time_accounting" => Key::StealTime,
@@ -215,6 +222,20 @@ impl<'de> Deserialize<'de> for Hz {
             return Err(D::Error::custom(format!("hz is {hz}: allowed are 100, 250, 300, 1000")));
         }
         Ok(Hz(hz))
+    }
+}
+
+/// Names of rules; which there are is for the resolver to say.
+struct RuleNames(Vec<String>);
+
+impl<'de> Deserialize<'de> for RuleNames {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<RuleNames, D::Error> {
+        let names = Vec::<String>::deserialize(d)?;
+        if names.len() > MAX_FEATURES {
+            let n = names.len();
+            return Err(D::Error::custom(format!("{n} rules: at most {MAX_FEATURES} are allowed")));
+        }
+        Ok(RuleNames(names))
     }
 }
 

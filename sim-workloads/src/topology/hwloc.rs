@@ -23,7 +23,7 @@ const MAX_OBJECTS: usize = 20_000;
 pub fn read_hwloc(text: &str) -> Result<Imported, ImportError> {
     check_size(text)?;
     check_depth(text)?;
-    let options = ParsingOptions { allow_dtd: true, nodes_limit: MAX_ELEMENTS, ..Default::default() };
+    let options = ParsingOptions { allow_dtd: true, nodes_limit: MAX_ELEMENTS };
     let syntax = |e: roxmltree::Error| ImportError::Syntax { format: "XML", message: e.to_string() };
     let document = Document::parse_with_options(text, options).map_err(syntax)?;
     let root = document.root_element();

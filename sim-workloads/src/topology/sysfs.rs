@@ -154,7 +154,7 @@ fn read_cpu(fs: &impl SysFs, cpu: CpuId) -> Result<CpuRecord, ImportError> {
             "3" => &mut record.l3,
             _ => continue,
         };
-        *level = unit(mask(fs, &cache, &["shared_cpu_list", "shared_cpu_map"])?, cpu);
+        *level = unit(mask(fs, &cache, &["shared_cpu_map", "shared_cpu_list"])?, cpu);
     }
     Ok(record)
 }

@@ -2,6 +2,8 @@
 
 #[path = "../../../fuzz/readers/hwloc.rs"]
 mod hwloc;
+#[path = "../../../fuzz/readers/imported.rs"]
+mod imported;
 #[path = "../../../fuzz/readers/lscpu.rs"]
 mod lscpu;
 #[path = "../../../fuzz/readers/machine.rs"]

@@ -6,6 +6,7 @@
 )]
 
 mod actions;
+mod cases;
 mod corpus;
 mod groups;
 mod mistakes;

@@ -38,7 +38,7 @@ fn toml_and_top_level() {
 #[test]
 fn kernel_machine_costs_and_run() {
     let all = "allowed are profile, hz, preempt, skew_tick, irq_time_accounting, steal_time_accounting, \
-               sched_autogroup_enabled, features, sched_tunable_scaling, rewrite_tunable_scaling, sched_latency_ns, sched_min_granularity_ns, \
+               sched_autogroup_enabled, rules, features, sched_tunable_scaling, rewrite_tunable_scaling, sched_latency_ns, sched_min_granularity_ns, \
                sched_idle_min_granularity_ns, sched_wakeup_granularity_ns, sched_migration_cost_ns, \
                sched_nr_migrate, sched_child_runs_first";
     let costs: Vec<&str> = sim_core::machine::Costs::TABLE.iter().map(|cost| cost.name).collect();

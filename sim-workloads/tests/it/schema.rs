@@ -188,7 +188,7 @@ fn keys_are_those_the_readers_know() {
 fn samples_are_valid() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
     let mut found = 0;
-    for folder in [folder.to_owned(), format!("{folder}/teaching")] {
+    for folder in [folder.to_owned(), format!("{folder}/teaching"), format!("{folder}/cases")] {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_none_or(|e| e != "toml") {

@@ -56,12 +56,15 @@ impl Layout {
         let mut caches: BTreeMap<u32, CpuMask> = BTreeMap::new();
         for line in text.lines() {
             let Some((path, list)) = line.split_once(": ") else { continue };
-            let index = path.split_once("/cpu0/cache/index").and_then(|(_, rest)| rest.strip_suffix("/shared_cpu_list"));
+            let index = path
+                .split_once("/cpu0/cache/index")
+                .and_then(|(_, rest)| rest.strip_suffix("/shared_cpu_list"));
             let Some(index) = index.and_then(|i| i.parse().ok()) else { continue };
             let shared = list.trim().parse().map_err(|_| LayoutError::NotCpus(list.trim().to_owned()))?;
             caches.insert(index, shared);
         }
-        let (first, last) = caches.values().next().zip(caches.values().next_back()).ok_or(LayoutError::NoCaches)?;
+        let (first, last) =
+            caches.values().next().zip(caches.values().next_back()).ok_or(LayoutError::NoCaches)?;
         let (threads, llc) = (first.count() as u32, last.count() as u32);
         if !first.within(threads) {
             return Err(LayoutError::Numbering(first.to_string()));

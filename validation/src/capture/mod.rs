@@ -127,7 +127,8 @@ impl Capture {
         let spec = parse_spec(&parts.spec).map_err(|e| ("spec.wl", e.into()))?;
         let tunables = parse_tunables(&parts.tunables).map_err(|e| ("tunables.txt", e.into()))?;
         let mut meta: Meta = serde_json::from_str(&parts.meta).map_err(|e| ("meta.json", e.into()))?;
-        let mut result: RunResult = serde_json::from_str(&parts.result).map_err(|e| ("result.json", e.into()))?;
+        let mut result: RunResult =
+            serde_json::from_str(&parts.result).map_err(|e| ("result.json", e.into()))?;
         let clock = TraceClock::find(&spec, &result, &parts.trace).map_err(|e| ("trace.txt", e.into()))?;
         if meta.smp > 1 {
             add_boot_files(&parts, &mut meta, &mut result)?;

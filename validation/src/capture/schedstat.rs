@@ -96,7 +96,12 @@ pub fn parse_guest(text: &str) -> Result<Vec<LevelCounts>, SchedstatError> {
     let between = |(level, end): (&usize, &[u64; USED])| {
         let start = before.get(level).unwrap_or(&zero);
         let d = |i: usize| end[i].wrapping_sub(start[i]);
-        let pass = |at: usize| PassCounts { tries: d(at), failed: d(at + 2), moved: d(at + 4), no_busiest_group: d(at + 7) };
+        let pass = |at: usize| PassCounts {
+            tries: d(at),
+            failed: d(at + 2),
+            moved: d(at + 4),
+            no_busiest_group: d(at + 7),
+        };
         LevelCounts { idle: pass(0), busy: pass(8), newly_idle: pass(16), pushed: d(26) }
     };
     Ok(after.iter().map(between).collect())
@@ -138,8 +143,16 @@ mod tests {
         let text = part("schedstat.before", 1) + &part("schedstat.after", 3);
         let levels = parse_guest(&text).unwrap();
         // Counter i of both CPUs went up by 2 (i + 1).
-        let pass = |at: u64| PassCounts { tries: 4 * (at + 1), failed: 4 * (at + 3), moved: 4 * (at + 5), no_busiest_group: 4 * (at + 8) };
-        assert_eq!(levels, [LevelCounts { idle: pass(0), busy: pass(8), newly_idle: pass(16), pushed: 4 * 27 }]);
+        let pass = |at: u64| PassCounts {
+            tries: 4 * (at + 1),
+            failed: 4 * (at + 3),
+            moved: 4 * (at + 5),
+            no_busiest_group: 4 * (at + 8),
+        };
+        assert_eq!(
+            levels,
+            [LevelCounts { idle: pass(0), busy: pass(8), newly_idle: pass(16), pushed: 4 * 27 }]
+        );
         assert_eq!(levels[0].all().tries, 4 * (1 + 9 + 17));
     }
 

@@ -186,7 +186,8 @@ impl Replay<'_> {
     fn inputs_known(&self, d: &Select, to: CpuId, in_task: bool) -> bool {
         let now = self.now;
         let by_load = d.affine.is_some_and(|a| a.weight.is_some());
-        let by_sync = in_task && d.affine.is_some_and(|a| a.rule != AffineRule::PrevIdle && a.rule != AffineRule::ThisIdle);
+        let by_sync = in_task
+            && d.affine.is_some_and(|a| a.rule != AffineRule::PrevIdle && a.rule != AffineRule::ThisIdle);
         if by_sync && d.by != d.prev && self.setup.sync_wakeups.is_none() {
             return false;
         }
@@ -222,7 +223,10 @@ impl Replay<'_> {
     }
 
     fn loads_known(&self, cpu: CpuId) -> bool {
-        self.tasks.values().filter(|t| self.kernel.task(**t).cpu == cpu).all(|t| self.known.load(*t, self.now))
+        self.tasks
+            .values()
+            .filter(|t| self.kernel.task(**t).cpu == cpu)
+            .all(|t| self.known.load(*t, self.now))
     }
 
     fn all_loads_known(&self) -> bool {

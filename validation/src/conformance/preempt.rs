@@ -20,11 +20,8 @@ impl Replay<'_> {
     pub(super) fn shown(&self, i: usize, target: CpuId) -> Shown {
         let event = &self.trace.events[i];
         let before = self.cpus[target.index()].resched.is_set();
-        let after = if event.cpu == target.0 {
-            Some(event.flags.need_resched())
-        } else {
-            self.seen_later(i, target)
-        };
+        let after =
+            if event.cpu == target.0 { Some(event.flags.need_resched()) } else { self.seen_later(i, target) };
         Shown { before, after }
     }
 

@@ -101,7 +101,8 @@ impl<'a> Replay<'a> {
         let trace = self.trace;
         for (i, event) in trace.events.iter().enumerate() {
             if (from..=to).contains(&event.at_ns) {
-                let lag = if matches!(event.kind, TraceKind::Wakeup { .. }) { self.setup.wake_lag_ns } else { 0 };
+                let lag =
+                    if matches!(event.kind, TraceKind::Wakeup { .. }) { self.setup.wake_lag_ns } else { 0 };
                 self.event(i, event, event.at_ns.saturating_add_signed(self.setup.shift) + lag);
             }
             let resched = &mut self.cpus[event.cpu as usize].resched;

@@ -98,7 +98,8 @@ impl Setup {
                 TraceKind::Migrate { from, to, .. } => [event.cpu, from, to],
                 _ => [event.cpu; 3],
             };
-            let bad = named.into_iter().find(|c| *c >= self.config.cpus || !online.contains(sim_core::CpuId(*c)));
+            let bad =
+                named.into_iter().find(|c| *c >= self.config.cpus || !online.contains(sim_core::CpuId(*c)));
             if let Some(cpu) = bad {
                 return Err(SetupError::Cpu { line, cpu, allowed: online.to_string() });
             }

@@ -4,10 +4,10 @@ use super::bars::{BARS, Bars};
 use super::causes::{Bar, Cause, known_causes};
 use super::compare::{CompareError, Comparison, compare};
 use super::conformance::{Conformance, conformance};
-use super::vruntime::{VruntimeCheck, vruntimes};
 use super::many::{
     Direction, MANY_BARS, ManyBars, ManyComparison, Total, compare_many, directions, job, totals, write_many,
 };
+use super::vruntime::{VruntimeCheck, vruntimes};
 use crate::capture::{Capture, CaptureId};
 use crate::simulate::is_calibrated_on;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub enum Status {
     /// It was simulated and compared.
     Compared {
         /// The free-running simulation beside the measurement.
-        comparison: Comparison,
+        comparison: Box<Comparison>,
         /// The model driven by the trace.
         conformance: Conformance,
         /// vruntimes, where the trace has them.
@@ -60,7 +60,7 @@ impl CaptureReport {
                         let comparison = Box::new(compare_many(&capture, &MANY_BARS)?);
                         return Ok(Status::ComparedMany { comparison });
                     }
-                    let comparison = compare(&capture, &BARS)?;
+                    let comparison = Box::new(compare(&capture, &BARS)?);
                     let (conformance, vruntime) = (conformance(&capture)?, vruntimes(&capture)?);
                     let mut causes = known_causes();
                     causes.retain(|c| c.capture == id && !c.bar.is_kept(&comparison));
@@ -172,15 +172,6 @@ impl Report {
         pairs.filter(|(c, b)| missed(c, b)).map(|(c, b)| (c.id, b, c.cause(b))).collect()
     }
 
-    fn tally(&self, required_pct: f64, keeps: impl Fn(&Comparison) -> bool) -> Tally {
-        let (mut of, mut kept) = (0, 0);
-        for c in self.compared().filter(|c| !is_calibrated_on(c.id)) {
-            of += 1;
-            kept += u64::from(keeps(c.comparison));
-        }
-        Tally { kept, of, required_pct }
-    }
-
     /// Captures of several CPUs.
     pub fn many(&self) -> impl Iterator<Item = (&str, &ManyComparison)> {
         self.captures.iter().filter_map(CaptureReport::many)
@@ -190,6 +181,15 @@ impl Report {
     pub fn many_tally(&self) -> Tally {
         let kept = self.many().filter(|(_, c)| c.ok()).count() as u64;
         Tally { kept, of: self.many().count() as u64, required_pct: self.many_bars.captures_pct }
+    }
+
+    fn tally(&self, required_pct: f64, keeps: impl Fn(&Comparison) -> bool) -> Tally {
+        let (mut of, mut kept) = (0, 0);
+        for c in self.compared().filter(|c| !is_calibrated_on(c.id)) {
+            of += 1;
+            kept += u64::from(keeps(c.comparison));
+        }
+        Tally { kept, of, required_pct }
     }
 
     /// The bars with their tallies, named. Captures that the machines are calibrated on do not count for the first three.
@@ -213,8 +213,8 @@ impl Report {
                 self.tally(self.bars.overlap_captures_pct, |c| c.overlap_ok),
             ),
             ("wake-ups onto a busy CPU with need_resched right", wakeups),
-            ("charges with the vruntime right", vruntimes),
             ("captures of several CPUs with all bars kept", self.many_tally()),
+            ("charges with the vruntime right", vruntimes),
         ]
     }
 
@@ -287,7 +287,10 @@ impl Report {
     }
 
     fn write_left_out(&self, out: &mut String) -> std::fmt::Result {
-        let left = self.captures.iter().filter(|c| matches!(c.status, Status::NotExpressible(_) | Status::Unreadable(_)));
+        let left = self
+            .captures
+            .iter()
+            .filter(|c| matches!(c.status, Status::NotExpressible(_) | Status::Unreadable(_)));
         for (i, c) in left.enumerate() {
             if i == 0 {
                 writeln!(out, "\nnot compared:")?;

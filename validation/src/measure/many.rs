@@ -129,7 +129,11 @@ impl<'a> Walk<'a> {
             end,
             now: start,
             curr: vec![None; cpus],
-            tasks: timeline.tasks.iter().map(|l| Place { measured: l.measured, ..Place::default() }).collect(),
+            tasks: timeline
+                .tasks
+                .iter()
+                .map(|l| Place { measured: l.measured, ..Place::default() })
+                .collect(),
             idle: timeline.tasks.iter().map(|l| l.pid == 0).collect(),
             idle_cpus: cpus as u64,
             waiting: 0,
@@ -180,7 +184,9 @@ impl<'a> Walk<'a> {
         match event.kind {
             // A re-pick is no switch.
             EventKind::Switch { prev, next, .. } if prev == next => {}
-            EventKind::Switch { prev, prev_blocked, next } => self.switch(event.cpu, at, prev, prev_blocked, next),
+            EventKind::Switch { prev, prev_blocked, next } => {
+                self.switch(event.cpu, at, prev, prev_blocked, next)
+            }
             EventKind::Wakeup { task, target, new, .. } => self.wakeup(at, task, target, new),
             EventKind::Migrate { task, to } => self.migrate(at, task, to),
             EventKind::Fork { .. } | EventKind::Exit { .. } => {}
@@ -249,7 +255,10 @@ impl<'a> Walk<'a> {
     }
 
     fn note_occupied(&mut self, at: u64) {
-        if at < self.start || self.wanted.hogs == 0 || self.m.occupied_ns.is_some() && self.m.cores_ns.is_some() {
+        if at < self.start
+            || self.wanted.hogs == 0
+            || self.m.occupied_ns.is_some() && self.m.cores_ns.is_some()
+        {
             return;
         }
         let runs = |c: &Option<Who>| c.is_some_and(|w| self.tasks[w.0 as usize].measured);
@@ -295,15 +304,27 @@ mod tests {
     fn wakeup(at: u64, task: Who, target: u32, new: bool) -> SchedEvent {
         let (need_resched_before, need_resched_after) = (false, false);
         let (curr_is_idle, after_tick) = (false, false);
-        let kind =
-            EventKind::Wakeup { task, target, new, need_resched_before, need_resched_after, curr_is_idle, after_tick };
+        let kind = EventKind::Wakeup {
+            task,
+            target,
+            new,
+            need_resched_before,
+            need_resched_after,
+            curr_is_idle,
+            after_tick,
+        };
         event(at, target, kind)
     }
 
     /// Two hogs woken on CPU 0; B waits there 40 ns beside an idle CPU, is pulled, and later sleeps and wakes elsewhere.
     fn example() -> Timeline {
         let label = |name: &str, pid, measured| Label { name: name.into(), pid, measured };
-        let tasks = vec![label("swapper/0", 0, false), label("a", 1, true), label("b", 2, true), label("k", 3, false)];
+        let tasks = vec![
+            label("swapper/0", 0, false),
+            label("a", 1, true),
+            label("b", 2, true),
+            label("k", 3, false),
+        ];
         let events = vec![
             wakeup(50, B, 1, true),
             switch(55, 1, IDLE, false, B),

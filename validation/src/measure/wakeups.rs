@@ -53,7 +53,12 @@ pub fn verdicts(timeline: &Timeline) -> Vec<WakeupVerdict> {
         match event.kind {
             EventKind::Switch { next, .. } => current = Some(next),
             EventKind::Wakeup {
-                task, need_resched_before, need_resched_after, curr_is_idle, after_tick, ..
+                task,
+                need_resched_before,
+                need_resched_after,
+                curr_is_idle,
+                after_tick,
+                ..
             } => {
                 if !curr_is_idle && (timeline.t0_ns..=end).contains(&event.at_ns) {
                     found.push(WakeupVerdict {

@@ -17,14 +17,16 @@ fn bound_to(name: &str, cpus: u32) -> Option<CpuId> {
     digits.parse().ok().filter(|c| *c < cpus).map(CpuId)
 }
 
-/// The background tasks of a capture: kernel threads but for the stoppers, which the simulator wakes itself. `to_sim` turns a trace stamp into simulated time.
+/// The background tasks of a capture: its kernel threads, on several CPUs without the stoppers, which the simulator then
+/// wakes itself. `to_sim` turns a trace stamp into simulated time.
 pub(super) fn background(capture: &Capture, to_sim: impl Fn(u64) -> Option<Instant>) -> Vec<TaskSpec> {
     let mut wakes: BTreeMap<u32, (String, Vec<Instant>)> = BTreeMap::new();
     for event in &capture.trace.events {
         let TraceKind::Wakeup { task, .. } = event.kind else { continue };
         let name = capture.trace.name(task);
         let measured = capture.result.tasks.iter().any(|t| t.pid == name.pid);
-        if measured || name.comm == "wl" || name.pid == 0 || name.comm.starts_with("migration/") {
+        let stopper = capture.meta.smp > 1 && name.comm.starts_with("migration/");
+        if measured || name.comm == "wl" || name.pid == 0 || stopper {
             continue;
         }
         let since_tick = capture.clock.since_tick(event.at_ns);

@@ -3,9 +3,11 @@
 use super::background::background;
 use super::boot::{boot, boot_ends};
 use super::driver::{DriverCosts, driver, shell};
+use super::forking::forking;
 use super::machine::{CaptureMachine, UnknownMachine};
 use super::program::{Handle, Shared};
 use super::record::Recorder;
+use super::starts::{StartHooks, Starts};
 use crate::capture::Capture;
 use crate::capture::layout::LayoutError;
 use crate::capture::meta::UnknownKernel;
@@ -13,7 +15,7 @@ use crate::capture::schedstat::LevelCounts;
 use crate::capture::spec::{Clock, ObjectKind, Spec, Step};
 use crate::capture::trace::TraceKind;
 use crate::measure::{FromCaptureError, Timeline, Wanted, measure_many, timeline};
-use sim_core::kernel::hooks::{Hooks, NoHooks};
+use sim_core::kernel::hooks::Hooks;
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::weight::shares_from_cgroup_weight;
 use sim_core::kernel::{Kernel, KernelConfig, Policy, PreemptModel, Profile, UnknownProfile};
@@ -109,7 +111,7 @@ impl<'a> Experiment<'a> {
         let busy = measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus;
         Ok(Experiment {
             capture,
-            machine: machine.with_several_cpus(profile.name),
+            machine: machine.with_several_cpus(profile.name, forking(capture)),
             t0: t0(spec, boot_ends(kernel.cpus)),
             run_scatter: Nanos((EMULATOR_SLICE.0 as f64 * (busy - 1.0).clamp(0.0, 1.0)) as u64),
             kernel,
@@ -136,28 +138,30 @@ impl<'a> Experiment<'a> {
     /// # Errors
     /// [`Inexpressible::Run`] when a limit of the simulator is reached.
     pub fn run(&self, machine: &CaptureMachine) -> Result<Timeline, Inexpressible> {
-        Ok(self.run_counted(machine)?.0)
+        Ok(self.run_counted(machine, 0, Starts::Free)?.0)
     }
 
-    /// Runs it on `machine`: what a trace would show, and what the kernel would count of its balancing, by level.
+    /// Runs it on `machine`: what a trace would show, and what the kernel would count of its balancing, by level. `seed`
+    /// changes what is not known of a machine with several CPUs: which CPU balances when, and how far a `run` overshoots.
     ///
     /// # Errors
     /// [`Inexpressible::Run`] when a limit of the simulator is reached.
     pub fn run_counted(
         &self,
         machine: &CaptureMachine,
+        seed: u32,
+        starts: Starts,
     ) -> Result<(Timeline, Vec<LevelCounts>), Inexpressible> {
         let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
         let end = self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER;
         // On several CPUs it matters where the driver's children were put.
         let from = if self.kernel.cpus == 1 { self.t0 - Nanos::from_millis(1) } else { Instant::ZERO };
-        let recorder = Recorder::starting(from);
-        let mut sim = self.simulation(machine, end, recorder, NoHooks);
+        let recorder = Recorder::starting(from, Instant::ZERO + self.driver_starts());
+        let mut sim = self.simulation(machine, seed, end, recorder, StartHooks::new(self.capture, starts));
         sim.run()?;
         let tasks = sim.tasks().to_vec();
         let counts = sim.observer.balance().to_vec();
-        let timeline =
-            sim.observer.timeline(self.kernel.cpus, &tasks, self.t0 + Nanos(machine.timer_irq_ns));
+        let timeline = sim.observer.timeline(self.kernel.cpus, &tasks, self.t0 + Nanos(machine.timer_irq_ns));
         Ok((timeline, counts))
     }
 
@@ -169,7 +173,7 @@ impl<'a> Experiment<'a> {
         &self,
         hooks: H,
     ) -> Result<(Kernel<H>, BTreeMap<String, TaskId>), Inexpressible> {
-        let mut sim = self.simulation(&self.machine, self.t0 - BEFORE_T0, (), hooks);
+        let mut sim = self.simulation(&self.machine, 0, self.t0 - BEFORE_T0, (), hooks);
         sim.run()?;
         let named = sim.tasks().iter().enumerate().map(|(i, t)| (t.name.clone(), TaskId::new(i))).collect();
         Ok((sim.into_kernel(), named))
@@ -178,12 +182,13 @@ impl<'a> Experiment<'a> {
     fn simulation<O: Observer, H: Hooks>(
         &self,
         machine: &CaptureMachine,
+        seed: u32,
         end: Instant,
         observer: O,
         hooks: H,
     ) -> Simulation<O, H> {
         let (objects, handles) = objects(&self.capture.spec);
-        let shared = Arc::new(self.shared(machine, handles));
+        let shared = Arc::new(self.shared(machine, seed, handles));
         let mut config = MachineConfig::new(machine.costs(self.capture.spec.slack));
         let since_tick = self.capture.clock.since_tick(self.capture.clock.t0_ns).unwrap_or(0);
         let tick = self.kernel.tick_ns();
@@ -203,7 +208,7 @@ impl<'a> Experiment<'a> {
         let mut first = TaskSpec {
             name: "wl".to_owned(),
             path: "wl".to_owned(),
-            start: Instant::ZERO + if self.kernel.cpus == 1 { BEFORE } else { boot_ends(self.kernel.cpus) },
+            start: Instant::ZERO + self.driver_starts(),
             nice: 0,
             policy: Policy::Normal,
             affinity: None,
@@ -213,7 +218,7 @@ impl<'a> Experiment<'a> {
         if self.kernel.cpus == 1 {
             first.program = driver(None);
         } else {
-            boot(self.kernel.cpus).into_iter().for_each(|task| {
+            boot(self.kernel.cpus, seed).into_iter().for_each(|task| {
                 sim.add_task(task);
             });
             // Where the driver is, and that it was forked a moment ago, matters to where its children go.
@@ -223,6 +228,11 @@ impl<'a> Experiment<'a> {
         }
         sim.add_task(first);
         sim
+    }
+
+    /// When the driver starts.
+    fn driver_starts(&self) -> Nanos {
+        if self.kernel.cpus == 1 { BEFORE } else { boot_ends(self.kernel.cpus) }
     }
 
     /// Where the driver was when it forked its first task.
@@ -238,13 +248,14 @@ impl<'a> Experiment<'a> {
         self.t0.0.checked_add_signed(from_t0).map(Instant)
     }
 
-    fn shared(&self, machine: &CaptureMachine, objects: Vec<Handle>) -> Shared {
+    fn shared(&self, machine: &CaptureMachine, seed: u32, objects: Vec<Handle>) -> Shared {
         let spec = &self.capture.spec;
         Shared {
             objects,
             limit: spec.limit.map_or(Instant::NEVER, |ns| self.t0 + Nanos(ns)),
             run_overshoot: Nanos(machine.run_overshoot_ns),
             run_scatter: self.run_scatter,
+            seed: u64::from(seed),
             by_loops: spec.clock == Clock::Loops,
             loops_per_us: self.capture.result.loops_per_us,
             getppid: GETPPID,

@@ -1,5 +1,6 @@
 //! The captured machine: its delays, calibrated on two named captures per kernel and then fixed.
 
+use super::forking::Forking;
 use crate::capture::{Capture, find_captures};
 use crate::delays::{Delay, Path as DelayPath, delays};
 use serde::{Deserialize, Serialize};
@@ -34,38 +35,9 @@ const LARGE_PIPE_TURN_KIB: i64 = 8;
 const NEAREST: [(&str, &str); 4] =
     [("5.4", "5.10-debian"), ("5.5", "5.10-debian"), ("5.6", "5.10-debian"), ("5.7", "5.10-debian")];
 
-/// Paths that differ on machines of several CPUs, per busy CPU.
-struct OnSeveral {
-    profiles: &'static [&'static str],
-    /// See [`Costs::fork`]: between two forks in a row.
-    fork_ns: u64,
-    /// See [`Costs::fork_child`]: from the child's first switch to its body.
-    fork_child_ns: u64,
-    /// See [`Costs::exit`]: from the end of its body to its last switch.
-    exit_ns: u64,
-    /// Context switch, wake-up, sleep call and pipe, where they are not Debian's.
-    small: Option<[u64; 4]>,
-}
-
-/// Divided by the busy CPUs at the time. Forking: the median of the medians of all captures of 5.4 to 5.7 that fork, and of
-/// `vi-smp4/6.1/make`. The other paths of the lab's small kernels from the turns of `p7` in `smp4/per3_hog` (1 ms and 2.5
-/// to 4.9 µs per busy CPU) and of `ping0` in `smp4/pp_half_hogs` (1 ms and 5 to 11 µs).
-const ON_SEVERAL: [OnSeveral; 2] = [
-    OnSeveral {
-        profiles: &["5.4", "5.5", "5.6", "5.7"],
-        fork_ns: 138_000,
-        fork_child_ns: 55_000,
-        exit_ns: 179_000,
-        small: Some([2_000, 1_500, 1_000, 1_000]),
-    },
-    OnSeveral {
-        profiles: &["6.1-debian"],
-        fork_ns: 355_000,
-        fork_child_ns: 220_000,
-        exit_ns: 235_000,
-        small: None,
-    },
-];
+/// Context switch, wake-up, sleep call and pipe of the lab's own, small kernels, ns, per busy CPU: from the turns of `p7` in
+/// `smp4/per3_hog` (1 ms and 2.5 to 4.9 µs per busy CPU) and of `ping0` in `smp4/pp_half_hogs` (1 ms and 5 to 11 µs).
+const SMALL_KERNEL: [u64; 4] = [2_000, 1_500, 1_000, 1_000];
 
 /// From a wake-up on another, idle CPU to the switch there, ns: the middle of what captures of 4 and 8 CPUs show, whose
 /// medians lie between [`REMOTE_WAKES`].
@@ -129,7 +101,8 @@ impl CaptureMachine {
     /// When no capture of such a kernel was calibrated.
     pub fn of(profile: &str) -> Result<CaptureMachine, UnknownMachine> {
         let all: Vec<CaptureMachine> = serde_json::from_str(MACHINES).unwrap_or_default();
-        let nearest = NEAREST.iter().find(|(name, _)| *name == profile).map_or(profile, |(_, nearest)| nearest);
+        let nearest =
+            NEAREST.iter().find(|(name, _)| *name == profile).map_or(profile, |(_, nearest)| nearest);
         all.into_iter()
             .find(|m| m.profile == nearest)
             .ok_or_else(|| UnknownMachine { profile: profile.to_owned() })
@@ -159,17 +132,19 @@ impl CaptureMachine {
         }
     }
 
-    /// The machine with several CPUs.
-    #[must_use]
-    pub fn with_several_cpus(&self, profile: &str) -> CaptureMachine {
-        let mut machine = self.clone();
-        if let Some(p) = ON_SEVERAL.iter().find(|p| p.profiles.contains(&profile)) {
-            (machine.fork_ns, machine.fork_child_ns, machine.exit_ns) = (p.fork_ns, p.fork_child_ns, p.exit_ns);
-            if let Some(small) = p.small {
-                [machine.context_switch_ns, machine.wakeup_ns, machine.sleep_ns, machine.pipe_ns] = small;
-            }
+    /// The machine with several CPUs, and with what forking costs there if that is known.
+    pub(super) fn with_several_cpus(&self, profile: &str, forking: Option<Forking>) -> CaptureMachine {
+        let mut m = self.clone();
+        if NEAREST.iter().any(|(name, _)| *name == profile) {
+            [m.context_switch_ns, m.wakeup_ns, m.sleep_ns, m.pipe_ns] = SMALL_KERNEL;
         }
-        machine
+        if let Some(f) = forking {
+            let back = m.context_switch_ns + m.syscall_exit_ns;
+            m.fork_ns = f.fork_ns.saturating_sub(back);
+            m.fork_child_ns = f.child_ns.saturating_sub(back);
+            m.exit_ns = f.exit_ns;
+        }
+        m
     }
 
     /// Machines with several CPUs that the captures would allow as well: all delays up to `ns` shorter or longer, and
@@ -183,24 +158,6 @@ impl CaptureMachine {
             }
         }
         machines.split_off(1)
-    }
-
-    /// Work of the kernel and of the driver, which a slower machine takes longer for.
-    fn paths(&mut self) -> [&mut u64; 12] {
-        [
-            &mut self.tick_ns,
-            &mut self.irq_exit_ns,
-            &mut self.wakeup_ns,
-            &mut self.context_switch_ns,
-            &mut self.syscall_exit_ns,
-            &mut self.sleep_ns,
-            &mut self.pipe_ns,
-            &mut self.pipe_kib_ns,
-            &mut self.run_overshoot_ns,
-            &mut self.fork_ns,
-            &mut self.fork_child_ns,
-            &mut self.exit_ns,
-        ]
     }
 
     /// Every delay moved by `ns`, none below zero: the band of what delays known to ±1 µs allow.

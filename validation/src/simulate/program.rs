@@ -25,6 +25,8 @@ pub(super) struct Shared {
     pub(super) run_overshoot: Nanos,
     /// On several CPUs, how much further at most: the CPU clock goes on while the emulator executes other CPUs.
     pub(super) run_scatter: Nanos,
+    /// Of that scatter.
+    pub(super) seed: u64,
     /// `run` measures turns of a calibrated loop, not the CPU clock.
     pub(super) by_loops: bool,
     /// Turns of the calibrated loop per microsecond.
@@ -84,8 +86,10 @@ impl LabTask {
         setup: impl IntoIterator<Item = Action>,
     ) -> LabTask {
         LabTask {
+            scatter: LabRandom::for_seed(
+                path.bytes().fold(shared.seed, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(b))),
+            ),
             shared,
-            scatter: LabRandom::for_seed(path.bytes().fold(0, |h: u64, b| h.wrapping_mul(31) + u64::from(b))),
             path,
             name,
             random,

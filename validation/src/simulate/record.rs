@@ -10,6 +10,8 @@ use sim_core::{Instant, TaskId};
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
     from: Instant,
+    /// Balancing is counted from here on.
+    count_from: Instant,
     events: Vec<SchedEvent>,
     /// The CPU that acts: a wake-up is recorded on the waker's.
     acts: u32,
@@ -23,10 +25,11 @@ fn who(task: Option<TaskId>) -> Who {
 
 impl Observer for Recorder {
     fn event(&mut self, at: Instant, event: &Event) {
-        if std::env::var("LBDUMP").is_ok() && matches!(event, Event::LoadBalance{..} | Event::ActiveBalance{..} | Event::Migrate{..}) { eprintln!("LB {:.1} {event:?}", at.0 as f64 / 1e3 - self.from.0 as f64 / 1e3); }
         match *event {
             Event::Context { cpu, .. } => self.acts = cpu.0,
-            Event::LoadBalance { .. } | Event::ActiveBalance { .. } => self.balanced(event),
+            Event::LoadBalance { .. } | Event::ActiveBalance { .. } if at >= self.count_from => {
+                self.balanced(event)
+            }
             _ => {}
         }
         if at < self.from {
@@ -63,9 +66,9 @@ impl Observer for Recorder {
 }
 
 impl Recorder {
-    /// Records what happens from a point in time on; balancing is counted from the beginning.
-    pub(super) fn starting(from: Instant) -> Recorder {
-        Recorder { from, ..Recorder::default() }
+    /// Records what happens from `from` on, and counts balancing from `count_from` on.
+    pub(super) fn starting(from: Instant, count_from: Instant) -> Recorder {
+        Recorder { from, count_from, ..Recorder::default() }
     }
 
     /// Counts an attempt as `/proc/schedstat` does.
@@ -78,8 +81,10 @@ impl Recorder {
                     IdleType::NotIdle => &mut counts.busy,
                     IdleType::NewlyIdle => &mut counts.newly_idle,
                 };
-                let failed =
-                    matches!(outcome, BalanceOutcome::Failed | BalanceOutcome::ActiveBalance | BalanceOutcome::Pinned);
+                let failed = matches!(
+                    outcome,
+                    BalanceOutcome::Failed | BalanceOutcome::ActiveBalance | BalanceOutcome::Pinned
+                );
                 pass.tries += 1;
                 pass.failed += u64::from(failed);
                 pass.moved += u64::from(moved);

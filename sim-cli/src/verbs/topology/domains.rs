@@ -98,13 +98,12 @@ impl DomainsReport {
         if self.domains.is_empty() {
             return "none: there is nothing to balance with\n".to_owned();
         }
-        let mut out = self.levels();
-        out.push('\n');
+        let mut out = format!("{}\n{}\n", self.levels(), self.flags());
         self.tree(&mut out, None, 0);
         out
     }
 
-    /// A row for each level and set of parameters.
+    /// A row for each level and set of numbers.
     fn levels(&self) -> String {
         let mut rows: Vec<(Vec<String>, u32)> = Vec::new();
         for d in &self.domains {
@@ -118,8 +117,16 @@ impl DomainsReport {
             row.insert(1, count.to_string());
             row
         });
-        let head = ["level", "domains", "CPUs", "interval", "busy", "imbalance", "tries", "numa", "flags"];
+        let head = ["level", "domains", "CPUs", "interval", "busy", "imbalance", "tries", "numa"];
         text::table(&head, rows)
+    }
+
+    /// Flags of each level, where they differ on lines of their own.
+    fn flags(&self) -> String {
+        let mut lines: Vec<(Level, DomainFlags)> = self.domains.iter().map(|d| (d.level, d.flags)).collect();
+        lines.sort_by_key(|line| std::cmp::Reverse(*line));
+        lines.dedup();
+        lines.iter().map(|(level, flags)| format!("{level:<8} {flags}\n")).collect()
     }
 
     fn tree(&self, out: &mut String, parent: Option<usize>, depth: usize) {
@@ -165,7 +172,6 @@ impl DomainReport {
             format!("{} %", self.imbalance_pct),
             self.cache_nice_tries.to_string(),
             self.imb_numa_nr.map_or("-".to_owned(), |n| n.to_string()),
-            self.flags.to_string(),
         ]
     }
 }

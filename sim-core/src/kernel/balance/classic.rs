@@ -52,7 +52,12 @@ pub(super) fn find_imbalance(
         return Err(Because::NoBusiest);
     }
     let overloaded = busiest.kind == GroupType::Overloaded;
-    let fills_idle = env.idle != IdleType::NotIdle && has_capacity(env, local) && overloaded;
+    let may_fill = match env.idle {
+        IdleType::NotIdle => false,
+        IdleType::Idle => !env.rules.forced_newly_idle_only,
+        IdleType::NewlyIdle => true,
+    };
+    let fills_idle = may_fill && has_capacity(env, local) && overloaded;
     if busiest.kind != GroupType::Imbalanced && !fills_idle {
         if local.avg_load >= busiest.avg_load {
             return Err(Because::LocalAboveBusiest);

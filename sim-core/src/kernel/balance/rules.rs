@@ -74,6 +74,8 @@ pub enum NohzNext {
 pub struct BalanceRules {
     /// How groups are compared.
     pub balancer: Balancer,
+    /// Comparing average loads, only a newly idle CPU takes tasks from an overloaded group whatever the loads.
+    pub forced_newly_idle_only: bool,
     /// The runnable signal tells whether a group has capacity.
     pub runnable_in_groups: bool,
     /// Groups with equally many idle CPUs are told apart by their tasks.
@@ -143,6 +145,7 @@ impl BalanceRules {
     pub const fn v4_19() -> BalanceRules {
         BalanceRules {
             balancer: Balancer::AverageLoad,
+            forced_newly_idle_only: false,
             runnable_in_groups: false,
             spare_tie_by_tasks: false,
             util_needs_two_tasks: false,

@@ -99,7 +99,7 @@ impl<'a> Builder<'a> {
 
     fn add_partition(&mut self, partition: &Partition<'a>) {
         let mut chains = Vec::new();
-        let mut groups = PartitionGroups::new(&mut self.store, partition, self.rules.numa_groups_within_span);
+        let mut groups = PartitionGroups::new(&mut self.store, partition, self.rules);
         for cpu in partition.map.iter() {
             let with_ring = |d: RawDomain| {
                 let ring = groups.ring(d.at, cpu);

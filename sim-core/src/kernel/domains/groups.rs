@@ -6,6 +6,7 @@ use super::attach::Partition;
 use super::{DomainFlags, Level, Ring, SchedGroup, SchedGroupId};
 use crate::cpumask::CpuMask;
 use crate::id::CpuId;
+use crate::kernel::rules::Rules;
 use crate::machine::topology::Topology;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ pub(super) struct GroupStore<'a> {
 pub(super) struct PartitionGroups<'a, 'p> {
     store: &'p mut GroupStore<'a>,
     partition: &'p Partition<'a>,
-    within_span: bool,
+    rules: &'a Rules,
     /// Groups that do not overlap: by level of the domain, then by class of the level below (or CPU).
     plain: Vec<Vec<Option<SchedGroupId>>>,
     /// Groups that may overlap, by level of the domain and CPUs.
@@ -73,13 +74,13 @@ impl<'a, 'p> PartitionGroups<'a, 'p> {
     pub(super) fn new(
         store: &'p mut GroupStore<'a>,
         partition: &'p Partition<'a>,
-        within_span: bool,
+        rules: &'a Rules,
     ) -> PartitionGroups<'a, 'p> {
         let plain = vec![Vec::new(); partition.levels.len()];
         PartitionGroups {
             store,
             partition,
-            within_span,
+            rules,
             plain,
             overlapping: BTreeMap::new(),
             plain_rings: BTreeMap::new(),
@@ -98,11 +99,13 @@ impl<'a, 'p> PartitionGroups<'a, 'p> {
     fn plain_ring(&mut self, at: usize, cpu: CpuId) -> Ring {
         let span = Arc::clone(self.partition.span(at, cpu));
         let mut order: Vec<SchedGroupId> = Vec::new();
-        let mut covered = CpuMask::default();
+        let mut seen = CpuMask::default();
         for member in span.iter_wrap(cpu) {
-            if !covered.contains(member) {
-                let group = self.plain_group(at, member);
-                covered.or_with(&self.store.groups[group.index()].cpus);
+            let group = self.plain_group(at, member);
+            // A group is seen first at one of its CPUs; its lowest stands for it.
+            let lowest = self.store.groups[group.index()].balance_cpu;
+            if !seen.contains(lowest) {
+                seen.insert(lowest);
                 order.push(group);
             }
         }
@@ -138,7 +141,9 @@ impl<'a, 'p> PartitionGroups<'a, 'p> {
         let span = Arc::clone(self.partition.span(at, cpu));
         let mut nodes: Vec<CpuId> = Vec::new();
         let mut seen = CpuMask::default();
-        for member in span.iter_wrap(cpu) {
+        let from_lowest = self.rules.numa_groups_from_lowest_cpu;
+        let start = span.lowest().filter(|_| from_lowest).unwrap_or(cpu);
+        for member in span.iter_wrap(start) {
             if !seen.contains(member) {
                 let node = self.node(at, member);
                 nodes.extend(node.lowest());
@@ -146,13 +151,15 @@ impl<'a, 'p> PartitionGroups<'a, 'p> {
             }
         }
         let key = (at, nodes);
-        if let Some(ring) = self.node_rings.get(&key) {
-            return *ring;
-        }
-        let order = self.overlapping_order(at, &span, &key.1);
-        let ring = self.store.add_ring(&order);
-        self.node_rings.insert(key, ring);
-        ring
+        let ring = self.node_rings.get(&key).copied().unwrap_or_else(|| {
+            let order = self.overlapping_order(at, &span, &key.1);
+            let ring = self.store.add_ring(&order);
+            self.node_rings.insert(key, ring);
+            ring
+        });
+        let list = &self.store.rings[ring.start as usize..(ring.start + ring.len) as usize];
+        let own = |g: &SchedGroupId| self.store.groups[g.index()].cpus.contains(cpu);
+        Ring { first: list.iter().position(own).unwrap_or(0) as u32, ..ring }
     }
 
     /// CPUs of `cpu`'s node: the span of the last level below the first NUMA level.
@@ -181,7 +188,8 @@ impl<'a, 'p> PartitionGroups<'a, 'p> {
     fn overlapping_group(&mut self, at: usize, sibling: CpuId, span: &CpuMask) -> SchedGroupId {
         let partition = self.partition;
         let mut at = at;
-        while self.within_span && at > 1 && !partition.span(at - 1, sibling).is_subset(span) {
+        while self.rules.numa_groups_within_span && at > 1 && !partition.span(at - 1, sibling).is_subset(span)
+        {
             at -= 1;
         }
         let cpus = partition.span(at - 1, sibling);

@@ -3,8 +3,8 @@
 use super::line::{Line, parse_line};
 use super::{Interner, Trace};
 use flate2::bufread::MultiGzDecoder;
-use std::io::{self, BufRead, BufReader, Read};
 use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read};
 use thiserror::Error;
 
 /// What a trace may not exceed.

@@ -1,4 +1,6 @@
-//! The bars for captures of several CPUs, as data. Set before anything was compared.
+//! The bars for captures of several CPUs, as data. The tolerances were set before anything was compared. As on one CPU, a
+//! value that lies inside the simulator's own band keeps its bar too: least to greatest of runs on machines that the
+//! captures would allow as well.
 
 use serde::Serialize;
 

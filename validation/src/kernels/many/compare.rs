@@ -6,7 +6,7 @@ use super::shares::{TaskShare, shares};
 use crate::capture::Capture;
 use crate::kernels::CompareError;
 use crate::measure::timeline;
-use crate::simulate::{CaptureMachine, Experiment};
+use crate::simulate::{CaptureMachine, Experiment, Starts};
 use serde::Serialize;
 
 /// A capture of several CPUs beside its simulation.
@@ -20,10 +20,14 @@ pub struct ManyComparison {
     pub starts_pinned: bool,
     /// The real kernel.
     pub real: Figures,
-    /// The simulator.
+    /// The simulator, from where the captured tasks started: medians of its runs.
     pub simulated: Figures,
     /// What is held against the bars.
     pub checks: Vec<Check>,
+    /// The simulator with starts of its own.
+    pub free: Figures,
+    /// The same checks of those runs.
+    pub free_checks: Vec<Check>,
 }
 
 impl ManyComparison {
@@ -32,15 +36,19 @@ impl ManyComparison {
         self.checks.iter().all(|c| c.ok)
     }
 
+    /// Whether every quantity lies within its tolerance, the simulator's own band left aside.
+    pub fn within(&self) -> bool {
+        self.checks.iter().all(|c| c.within)
+    }
+
+    /// Whether every bar is kept by runs with starts of the simulator's own.
+    pub fn ok_free(&self) -> bool {
+        self.free_checks.iter().all(|c| c.ok)
+    }
+
     /// Whether a bar is kept.
     pub fn keeps(&self, bar: ManyBar) -> bool {
         self.checks.iter().filter(|c| c.bar == bar).all(|c| c.ok)
-    }
-
-    /// Whether all misses are chance: the real kernel's value lies among those of the simulator's own runs on machines that
-    /// the captures would allow as well.
-    pub fn by_chance(&self) -> bool {
-        self.checks.iter().all(|c| c.ok || c.by_chance())
     }
 }
 
@@ -53,36 +61,41 @@ pub struct Check {
     pub of: Option<String>,
     /// On the real kernel: %, a number, or ms; none if it never comes.
     pub measured: Option<f64>,
-    /// In the simulator.
+    /// In the simulator: the median of its runs.
     pub simulated: Option<f64>,
+    /// The band: least and greatest of its runs.
+    pub band: (f64, f64),
     /// How far apart they may be.
     pub allowed: f64,
-    /// Whether they are not.
+    /// Whether they are not farther apart.
+    pub within: bool,
+    /// Whether the bar is kept: within that tolerance, or the real value lies inside the band.
     pub ok: bool,
-    /// Where the bar is missed: least and greatest of the simulator's runs on equally likely machines.
-    pub range: Option<(f64, f64)>,
 }
 
 impl Check {
+    /// A check of one run.
     fn new(bar: ManyBar, of: Option<String>, sides: (Option<f64>, Option<f64>), allowed: f64) -> Check {
         let (measured, simulated) = sides;
-        let ok = match sides {
+        let within = match sides {
             (Some(m), Some(s)) => (m - s).abs() <= allowed,
             (m, s) => m.is_none() && s.is_none(),
         };
-        Check { bar, of, measured, simulated, allowed, ok, range: None }
+        let at = simulated.unwrap_or(f64::INFINITY);
+        Check { bar, of, measured, simulated, band: (at, at), allowed, within, ok: within }
     }
 
-    fn by_chance(&self) -> bool {
-        let (min, max) = self.range.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
-        self.measured.is_some_and(|m| (min..=max).contains(&m))
-    }
-
-    /// Widens the range to a run's value.
-    fn widen(&mut self, value: Option<f64>) {
-        let value = value.unwrap_or(f64::INFINITY);
-        let (min, max) = self.range.unwrap_or((value, value));
-        self.range = Some((min.min(value), max.max(value)));
+    /// The same check of several runs, as one with their median and band.
+    fn median(runs: &[&Check]) -> Option<Check> {
+        let first = runs.first()?;
+        let mut values: Vec<f64> = runs.iter().map(|c| c.simulated.unwrap_or(f64::INFINITY)).collect();
+        values.sort_by(f64::total_cmp);
+        let middle = Some(values[values.len() / 2]).filter(|v| v.is_finite());
+        let mut check = Check::new(first.bar, first.of.clone(), (first.measured, middle), first.allowed);
+        let (min, max) = (values[0], values[values.len() - 1]);
+        check.band = (min, max);
+        check.ok |= (min..=max).contains(&first.measured.unwrap_or(f64::INFINITY));
+        Some(check)
     }
 }
 
@@ -127,23 +140,23 @@ pub fn compare_many(capture: &Capture, bars: &ManyBars) -> Result<ManyComparison
     let wanted = wanted(&capture.spec, threads);
     let traced = timeline(capture)?;
     let real = Figures::of(&traced, &capture.result.balance, &wanted);
-    let run = |machine: &CaptureMachine| {
-        let (run, counts) = experiment.run_counted(machine)?;
-        let simulated = Figures::of(&run, &counts, &wanted);
-        let shares = shares(&capture.spec, &traced, &run);
-        let checks = checks(&real, &simulated, shares, bars, capture.meta.smp);
-        Ok::<_, CompareError>((simulated, checks))
+    let nominal = experiment.machine();
+    let machines: Vec<CaptureMachine> =
+        std::iter::once(nominal.clone()).chain(nominal.equally_likely(DELAY_NS)).collect();
+    let run_all = |starts| -> Result<(Figures, Vec<Check>), CompareError> {
+        let mut runs = Vec::new();
+        for (machine, seed) in machines.iter().zip(0..) {
+            let (run, counts) = experiment.run_counted(machine, seed, starts)?;
+            let simulated = Figures::of(&run, &counts, &wanted);
+            let shares = shares(&capture.spec, &traced, &run);
+            let checks = checks(&real, &simulated, shares, bars, capture.meta.smp);
+            runs.push((simulated, checks));
+        }
+        let checks = medians(runs.iter().map(|(_, checks)| checks.as_slice()));
+        Ok((Figures::medians(runs.iter().map(|(figures, _)| figures)), checks))
     };
-    let (simulated, mut checks) = run(experiment.machine())?;
-    if checks.iter().any(|c| !c.ok) {
-        let mut others = vec![checks.clone()];
-        for machine in experiment.machine().equally_likely(DELAY_NS) {
-            others.push(run(&machine)?.1);
-        }
-        for (i, check) in checks.iter_mut().enumerate().filter(|(_, c)| !c.ok) {
-            others.iter().filter_map(|o| o.get(i)).for_each(|o| check.widen(o.simulated));
-        }
-    }
+    let (simulated, checks) = run_all(Starts::AsCaptured)?;
+    let (free, free_checks) = run_all(Starts::Free)?;
     Ok(ManyComparison {
         profile: experiment.kernel().profile,
         cpus: (capture.meta.smp, threads),
@@ -151,11 +164,26 @@ pub fn compare_many(capture: &Capture, bars: &ManyBars) -> Result<ManyComparison
         real,
         simulated,
         checks,
+        free,
+        free_checks,
     })
 }
 
+/// The runs' lists of checks as one.
+fn medians<'a>(runs: impl Iterator<Item = &'a [Check]>) -> Vec<Check> {
+    let runs: Vec<&[Check]> = runs.collect();
+    let length = runs.iter().map(|r| r.len()).min().unwrap_or(0);
+    (0..length).filter_map(|i| Check::median(&runs.iter().map(|r| &r[i]).collect::<Vec<_>>())).collect()
+}
+
 /// Everything that is held against a bar. The list is the same for every run of a capture.
-fn checks(real: &Figures, simulated: &Figures, shares: Vec<TaskShare>, bars: &ManyBars, cpus: u32) -> Vec<Check> {
+fn checks(
+    real: &Figures,
+    simulated: &Figures,
+    shares: Vec<TaskShare>,
+    bars: &ManyBars,
+    cpus: u32,
+) -> Vec<Check> {
     let share = |s: TaskShare| {
         let sides = (Some(s.measured_pct), Some(s.simulated_pct));
         Check::new(ManyBar::Share, Some(s.name), sides, bars.share_points.max(s.turn_pct))
@@ -187,12 +215,19 @@ mod tests {
     }
 
     #[test]
-    fn a_miss_within_the_range_of_equally_likely_runs_is_chance() {
-        let mut check = Check::new(ManyBar::Migrations, None, (Some(9.0), Some(2.0)), 3.0);
-        check.widen(Some(2.0));
-        check.widen(Some(8.0));
-        assert!(!check.ok && !check.by_chance());
-        check.widen(Some(10.0));
-        assert!(check.by_chance() && check.range == Some((2.0, 10.0)));
+    fn runs_are_one_by_their_median_and_band() {
+        let run = |s| Check::new(ManyBar::Migrations, None, (Some(9.0), s), 3.0);
+        let runs = [run(Some(2.0)), run(Some(8.5)), run(Some(4.0)), run(Some(5.0)), run(Some(3.0))];
+        let of = |runs: &[Check]| Check::median(&runs.iter().collect::<Vec<_>>()).unwrap();
+        let check = of(&runs);
+        assert_eq!(
+            (check.simulated, check.band, check.within, check.ok),
+            (Some(4.0), (2.0, 8.5), false, false)
+        );
+        let check = of(&[runs[0].clone(), runs[2].clone(), run(None)]);
+        assert_eq!((check.simulated, check.within, check.ok), (Some(4.0), false, true));
+        let lists = [vec![runs[0].clone()], vec![runs[1].clone()]];
+        let one = medians(lists.iter().map(Vec::as_slice));
+        assert_eq!((one.len(), one[0].simulated, one[0].within), (1, Some(8.5), true));
     }
 }

@@ -70,6 +70,38 @@ impl Figures {
         }
     }
 
+    /// Several runs of one experiment as one: each figure's median. Counters of balancing are sums over the runs' middle
+    /// counterparts: the run whose number of tasks moved is the median stands for them.
+    pub(super) fn medians<'a>(runs: impl Iterator<Item = &'a Figures>) -> Figures {
+        let runs: Vec<&Figures> = runs.collect();
+        let count = |of: fn(&Figures) -> u64| middle(runs.iter().map(|f| of(f) as f64).collect()) as u64;
+        let time = |of: fn(&Figures) -> f64| middle(runs.iter().map(|f| of(f)).collect());
+        let maybe = |of: fn(&Figures) -> Option<f64>| {
+            let values = runs.iter().map(|f| of(f).unwrap_or(f64::INFINITY)).collect();
+            Some(middle(values)).filter(|v| v.is_finite())
+        };
+        let mut by_moves = runs.clone();
+        by_moves.sort_by_key(|f| f.balanced().all().moved);
+        Figures {
+            span_ms: time(|f| f.span_ms),
+            makespan_ms: time(|f| f.makespan_ms),
+            switches: count(|f| f.switches),
+            idle_entries: count(|f| f.idle_entries),
+            idle_entries_while_waiting: count(|f| f.idle_entries_while_waiting),
+            wakeups: count(|f| f.wakeups),
+            wakeups_on_previous: count(|f| f.wakeups_on_previous),
+            wake_migrations: count(|f| f.wake_migrations),
+            balance_migrations: count(|f| f.balance_migrations),
+            wasted_cpu_ms: time(|f| f.wasted_cpu_ms),
+            waiting_ms: time(|f| f.waiting_ms),
+            latency_us: (maybe(|f| f.latency_us.0), maybe(|f| f.latency_us.1)),
+            first_cpus: count(|f| f.first_cpus.into()) as u32,
+            occupied_ms: maybe(|f| f.occupied_ms),
+            cores_ms: maybe(|f| f.cores_ms),
+            balance: by_moves.get(runs.len() / 2).map_or_else(Vec::new, |f| f.balance.clone()),
+        }
+    }
+
     /// Changes of CPU in all.
     pub fn migrations(&self) -> u64 {
         self.wake_migrations + self.balance_migrations
@@ -81,6 +113,12 @@ impl Figures {
         self.balance.iter().for_each(|level| all += *level);
         all
     }
+}
+
+/// The middle value; the upper one of an even number.
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// What a spec says of the measures.

@@ -1,5 +1,6 @@
 //! The text on captures of several CPUs.
 
+use super::causes::cause_of;
 use super::compare::{Check, ManyBar, ManyComparison};
 use super::versions::{Direction, Named, Total, directions, totals};
 use std::fmt::{Result, Write};
@@ -31,6 +32,15 @@ pub(in crate::kernels) fn write_many(out: &mut String, runs: &[(&str, &ManyCompa
     for (id, c) in runs.iter().filter(|(_, c)| !c.ok()) {
         write_miss(out, id, c)?;
     }
+    let count = |keeps: fn(&ManyComparison) -> bool| runs.iter().filter(|(_, c)| keeps(c)).count();
+    writeln!(
+        out,
+        "\nof {} captures of several CPUs, {} keep all bars, {} of them without the band; with starts of the simulator's own {}",
+        runs.len(),
+        count(ManyComparison::ok),
+        count(ManyComparison::within),
+        count(ManyComparison::ok_free)
+    )?;
     let named: Vec<Named<'_>> = runs.iter().map(|(id, c)| (job(id), *c)).collect();
     write_totals(out, &totals(&named))?;
     write_directions(out, &directions(&named))
@@ -58,17 +68,15 @@ fn write_miss(out: &mut String, id: &str, c: &ManyComparison) -> Result {
             None if check.bar == ManyBar::Occupied => "every CPU busy after, ms".to_owned(),
             None => check.bar.name().to_owned(),
         };
-        let Check { measured, simulated, allowed, .. } = check;
-        let (min, max) = check.range.unwrap_or_default();
+        let Check { measured, simulated, allowed, band: (min, max), .. } = check;
         writeln!(
             out,
-            "  {what}: real {}, simulated {} (may be {allowed:.1} off), {min:.1} to {max:.1} on equally likely machines",
+            "  {what}: real {}, simulated {} (may be {allowed:.1} off), band {min:.1}..{max:.1}",
             number(*measured),
             number(*simulated)
         )?;
     }
-    let chance = "chance: the real kernel's values lie among the simulator's own where delays differ by what is not known";
-    writeln!(out, "  cause: {}", if c.by_chance() { chance } else { "not known" })
+    writeln!(out, "  cause: {}", cause_of(job(id)).unwrap_or_else(|| "not known".to_owned()))
 }
 
 fn write_totals(out: &mut String, totals: &[Total]) -> Result {

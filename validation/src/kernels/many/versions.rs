@@ -78,8 +78,12 @@ const DIFFERENCES: [(&str, Jobs, Machine, Order, Quantity); 7] = [
     ("newly idle: no busiest group", Jobs::Free, Machine::Each, Order::MoreFrom55On, |f| {
         f.balanced().newly_idle.no_busiest_group as f64
     }),
-    ("newly idle: tasks pulled", Jobs::Free, Machine::All, Order::LeastOn55, |f| f.balanced().newly_idle.moved as f64),
-    ("CPUs that new tasks start on", Jobs::Free, Machine::Each, Order::LessFrom55On, |f| f64::from(f.first_cpus)),
+    ("newly idle: tasks pulled", Jobs::Free, Machine::All, Order::LeastOn55, |f| {
+        f.balanced().newly_idle.moved as f64
+    }),
+    ("CPUs that new tasks start on", Jobs::Free, Machine::Each, Order::LessFrom55On, |f| {
+        f64::from(f.first_cpus)
+    }),
     ("busy CPUs: tasks pulled", Jobs::One("hogs_n1"), Machine::Each, Order::LessFrom55On, |f| {
         f.balanced().busy.moved as f64
     }),
@@ -163,7 +167,16 @@ pub fn directions(runs: &[Named<'_>]) -> Vec<Direction> {
             if let Some([real, simulated]) = by_version(runs, wanted, of) {
                 let job = if let Jobs::One(name) = jobs { Some(name) } else { None };
                 let (real_holds, simulated_holds) = (order.holds(real), order.holds(simulated));
-                found.push(Direction { quantity, cpus, job, real, simulated, order, real_holds, simulated_holds });
+                found.push(Direction {
+                    quantity,
+                    cpus,
+                    job,
+                    real,
+                    simulated,
+                    order,
+                    real_holds,
+                    simulated_holds,
+                });
             }
         }
     }
@@ -211,7 +224,7 @@ fn by_version(
     for (_, c) in runs.iter().filter(|r| wanted(r)).filter(everywhere) {
         if let Some(v) = VERSIONS.iter().position(|v| *v == c.profile) {
             sums[0][v] += of(&c.real);
-            sums[1][v] += of(&c.simulated);
+            sums[1][v] += of(&c.free);
             any = true;
         }
     }

@@ -232,6 +232,7 @@ fn sis_util_zero_is_no_search() {
 fn searches_are_accounted() {
     for profile in profiles("4.19", "5.10-debian") {
         let (mut r, waker) = crowded(profile, &[6]);
+        r.k.config.searches.scan_cpu = Nanos(50);
         let p = r.sleeper(3, 200);
         avg_idle(&mut r, 0, 1_000_000, 1000);
         assert_eq!(chosen(&r.wake(p, 0, Some(waker), true)), (6, SelectRule::IdleCpu));
