@@ -99,12 +99,13 @@ pub(crate) fn main(args: &ConformanceArgs, talk: Talk) -> Result<(), Failure> {
         paths.extend(inputs(path)?);
     }
     let done = AtomicUsize::new(0);
+    let alone = paths.len() == 1;
     let one = |input: &Input| {
-        let report = args.follow(input, talk);
+        let report = args.follow(input, alone, talk);
         talk.progress(&format!("{}/{} {input}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len()));
         report
     };
-    let traces = paths.par_iter().map(one).collect::<Result<Vec<One>, Failure>>()?;
+    let traces = paths.par_iter().filter_map(|p| one(p).transpose()).collect::<Result<Vec<One>, Failure>>()?;
     let mut total = Report::default();
     traces.iter().for_each(|t| total.add(&t.report));
     let missed_bars = total.missed_bars();
@@ -145,7 +146,8 @@ fn inputs(path: &Path) -> Result<Vec<Input>, Failure> {
 }
 
 impl ConformanceArgs {
-    fn follow(&self, input: &Input, talk: Talk) -> Result<One, Failure> {
+    /// Follows one; none if it is one of many and cannot be expressed.
+    fn follow(&self, input: &Input, alone: bool, talk: Talk) -> Result<Option<One>, Failure> {
         let failed = |e: &dyn std::fmt::Display| Failure::Capture(format!("{input}: {e}"));
         match input {
             Input::Capture(path) => {
@@ -156,9 +158,16 @@ impl ConformanceArgs {
                     )));
                 }
                 let capture = Capture::load(path).map_err(|e| Failure::Capture(e.to_string()))?;
-                let report = follow_capture(&capture).map_err(|e| failed(&e))?;
+                let report = match follow_capture(&capture) {
+                    Ok(report) => report,
+                    Err(e) if alone => return Err(failed(&e)),
+                    Err(e) => {
+                        talk.warn(&format!("{input} is left out: {e}"));
+                        return Ok(None);
+                    }
+                };
                 let kernel = capture.meta.profile().map_err(|e| failed(&e))?.to_owned();
-                Ok(One { trace: capture.id.to_string(), kernel, cpus: capture.meta.smp, report })
+                Ok(Some(One { trace: capture.id.to_string(), kernel, cpus: capture.meta.smp, report }))
             }
             Input::Trace(path) => {
                 let (trace, stats) = self.read(path).map_err(|e| failed(&e))?;
@@ -176,7 +185,7 @@ impl ConformanceArgs {
                     ));
                 }
                 let report = follow(&trace, &stats, setup).map_err(|e| failed(&e))?;
-                Ok(One { trace: input.to_string(), kernel, cpus, report })
+                Ok(Some(One { trace: input.to_string(), kernel, cpus, report }))
             }
         }
     }

@@ -100,25 +100,28 @@ impl Replay<'_> {
         let candidates: Vec<TaskId> =
             self.tasks.values().copied().filter(|t| waits(t) && could(t) && !self.is_stopper(*t)).collect();
         let first_come = candidates.iter().min_by_key(|t| self.known.waits_since(**t)).copied();
+        let from = self.kernel.task(task).cpu;
         let loads = self.tasks.values().filter(|t| self.runnable(**t)).all(|t| self.known.load(*t, self.now));
         let hooks = &mut self.kernel.hooks;
         (hooks.moved, hooks.wanted) = (Some(task), None);
         self.kernel.balance_now(to, idle, Instant(self.now), &mut ());
-        let wanted = self.kernel.hooks.wanted.take().map(|d| d.task);
+        let wanted = self.kernel.hooks.wanted.take();
         self.kernel.hooks.moved = None;
         self.drain();
         let answer = Answer {
             choice: candidates.len() > 1,
             decidable: loads,
-            right: wanted == Some(task),
+            right: wanted.is_some_and(|d| d.task == task),
             previous_cpu: false,
             first_come: first_come == Some(task),
             left: true,
         };
         let pid = |task: TaskId| self.tasks.iter().find(|(_, t)| **t == task).map_or(0, |(pid, _)| *pid);
         let what = || {
-            let model = wanted.map_or("none".to_owned(), |t| format!("pid {}", pid(t)));
-            format!("pid {} moves to CPU {} ({idle:?}); model: {model}", pid(task), to.0)
+            let model = wanted
+                .map_or("none".to_owned(), |d| format!("pid {} of CPU {}", pid(d.task), d.from.0));
+            let name = pid(task);
+            format!("pid {name} of CPU {} moves to CPU {} ({idle:?}); model: {model}", from.0, to.0)
         };
         self.report.count(Kind::BalanceMove, answer, event.at_ns, event.cpu, what);
     }

@@ -1,8 +1,8 @@
 //! Hooks that make the model do what the trace shows, and note what it would have done itself.
 
 use sim_core::kernel::hooks::Hooks;
-use sim_core::observe::{Balance, Pick, PickRule, Place, Select, TickPreempt, WakeupPreempt};
-use sim_core::{CpuId, EntityId, TaskId};
+use sim_core::observe::{Balance, Event, Observer, Pick, PickRule, Place, Select, TickPreempt, WakeupPreempt};
+use sim_core::{CpuId, EntityId, Instant, TaskId};
 use std::collections::BTreeMap;
 
 /// Makes the model do what the trace shows.
@@ -34,6 +34,14 @@ pub(crate) struct Follow {
     pub(super) moved: Option<TaskId>,
     /// The first task that balancing would have moved.
     pub(super) wanted: Option<Balance>,
+}
+
+/// An observer for whom decisions are put together whole, runner-up included; the hooks see them.
+pub(super) struct Asking;
+
+impl Observer for Asking {
+    const DECISIONS: bool = true;
+    fn event(&mut self, _at: Instant, _event: &Event) {}
 }
 
 impl Hooks for Follow {

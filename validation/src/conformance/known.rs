@@ -12,6 +12,8 @@ struct Known {
     vruntime: bool,
     /// Its load is that of the model from this time on.
     load_from: u64,
+    /// Turns whose length adds to what its vruntime may be off by.
+    turns: u32,
     /// When it began to wait for a CPU.
     waits_since: u64,
 }
@@ -30,12 +32,12 @@ impl Knowledge {
 
     /// A task of which everything is known.
     pub(super) fn born(&mut self, task: TaskId) {
-        *self.at(task) = Known { vruntime: true, load_from: 0, waits_since: 0 };
+        *self.at(task) = Known { vruntime: true, ..Known::default() };
     }
 
     /// A task first seen now that was there before.
     pub(super) fn met(&mut self, task: TaskId, now: u64) {
-        *self.at(task) = Known { vruntime: false, load_from: now + REMEMBERED_NS, waits_since: now };
+        *self.at(task) = Known { load_from: now + REMEMBERED_NS, waits_since: now, ..Known::default() };
     }
 
     pub(super) fn vruntime(&self, task: TaskId) -> bool {
@@ -44,6 +46,15 @@ impl Knowledge {
 
     pub(super) fn set_vruntime(&mut self, task: TaskId, known: bool) {
         self.at(task).vruntime = known;
+    }
+
+    pub(super) fn turns(&self, task: TaskId) -> u32 {
+        self.0.get(task.index()).map_or(0, |k| k.turns)
+    }
+
+    /// A turn ended, or the task was placed by tasks with so many.
+    pub(super) fn set_turns(&mut self, task: TaskId, turns: u32) {
+        self.at(task).turns = turns;
     }
 
     pub(super) fn load(&self, task: TaskId, now: u64) -> bool {

@@ -13,6 +13,8 @@ const TURN_STAMPS: u64 = 4;
 /// Loads that lie closer than one part in this many are too near to tell: averages follow from stamps of 1 µs, and from
 /// starts that are forgotten but for 3 %.
 const LOAD_PARTS: u64 = 32;
+/// CPUs that a search looks at however little time it has (`nr = 4`, smp.md §3.4).
+const ALWAYS_EXAMINED: u32 = 3;
 
 impl Replay<'_> {
     /// A wake-up whose migration the trace has not shown, or the enqueueing of one that it has.
@@ -63,7 +65,8 @@ impl Replay<'_> {
         }
         let hooks = &mut self.kernel.hooks;
         (hooks.cpu, hooks.queue, hooks.select) = (Some(to), Some(queued), None);
-        let sync = waker.is_some() && self.setup.sync_wakeups.unwrap_or(false);
+        let exits = waker.is_some_and(|w| self.exiting.contains(&w));
+        let sync = waker.is_some() && !exits && self.setup.sync_wakeups.unwrap_or(false);
         let now = Instant(self.now);
         let woken = self.kernel.try_to_wake_up(task, CpuId(by.cpu), waker, sync, now, &mut ());
         (self.kernel.hooks.cpu, self.kernel.hooks.queue) = (None, None);
@@ -89,11 +92,14 @@ impl Replay<'_> {
         self.known.waits_from(task, self.now);
         self.note_alone(cpu);
         let Some(place) = self.kernel.hooks.place.take().filter(|p| p.task == Some(task)) else { return };
-        let others = self.runnable_on(cpu).into_iter().filter(|t| *t != task);
-        let queue_known = others.into_iter().all(|t| self.known.vruntime(t));
+        let mut others = self.runnable_on(cpu);
+        others.retain(|t| *t != task);
+        let queue_known = others.iter().all(|t| self.known.vruntime(*t));
         let clipped = place.after == place.base && place.before != place.base;
         if clipped {
             self.known.set_vruntime(task, queue_known);
+            let turns = others.iter().map(|t| self.known.turns(*t)).max().unwrap_or(0);
+            self.known.set_turns(task, turns);
         }
     }
 
@@ -142,15 +148,17 @@ impl Replay<'_> {
         let what = || {
             let name = self.tasks.iter().find(|(_, t)| **t == d.task).map_or(0, |(pid, _)| *pid);
             let affine = d.affine.map(|a| a.rule);
+            let weight = d.affine.and_then(|a| a.weight).map(|w| (w.this_load, w.waker_load, w.task_load, w.prev_load));
+            let levels: Vec<_> = d.idlest.iter().flatten().map(|l| (l.rule, l.local, l.best)).collect();
             format!(
-                "pid {name} goes to CPU {}, from {} by {}; model: {} (target {}, rule {:?}, affine {affine:?}, budget {:?})",
+                "pid {name} goes to CPU {}, from {} by {}; model: {} (target {}, rule {:?}, affine {affine:?}, search {:?}, levels {levels:?}, {weight:?})",
                 to.0,
                 d.prev.0,
                 d.by.0,
                 d.chosen.0,
                 d.target.0,
                 d.rule,
-                d.search.map(|s| s.budget),
+                d.search.map(|s| (s.examined, s.budget)),
             )
         };
         self.report.count(kind, answer, event.at_ns, event.cpu, what);
@@ -209,9 +217,9 @@ impl Replay<'_> {
         if d.rule == SelectRule::Idlest && !(slept(d.chosen) && slept(to)) {
             return false;
         }
-        // How far a search may go depends on how long searches took.
-        let llc = self.kernel.domains().cpu(d.target).llc_size;
-        d.search.and_then(|s| s.budget).is_none_or(|b| b > u64::from(llc))
+        // How far a search may go depends on how long searches took, but the first CPUs are always looked at.
+        let limited = d.search.filter(|s| s.budget.is_some());
+        limited.is_none_or(|s| s.examined <= ALWAYS_EXAMINED || d.rule == SelectRule::Target)
     }
 
     fn loads_known(&self, cpu: CpuId) -> bool {

@@ -1,6 +1,6 @@
 //! The trace, event by event, done to the kernel model.
 
-use super::follow::Follow;
+use super::follow::{Asking, Follow};
 use super::known::Knowledge;
 use super::setup::{SWITCH_FOLLOWS_NS, Setup, Traits};
 use super::tally::{Answer, Kind, Report};
@@ -44,6 +44,12 @@ pub(super) struct Replay<'a> {
     /// Tasks woken with their migration; the event of the wake-up is still to come.
     pub(super) woken_early: BTreeSet<TaskId>,
     pub(super) window: u64,
+    /// Tasks that exit; their wake-ups are not synchronous.
+    pub(super) exiting: BTreeSet<TaskId>,
+    /// CPUs of tasks that bind themselves, from their next sleep there on.
+    binding: BTreeMap<TaskId, CpuMask>,
+    /// Tasks bound by themselves until one of them is seen elsewhere.
+    bound: BTreeSet<TaskId>,
 }
 
 impl<'a> Replay<'a> {
@@ -70,6 +76,9 @@ impl<'a> Replay<'a> {
             resolution: if coarse { 1000 } else { 1 },
             tasks: BTreeMap::new(),
             woken_early: BTreeSet::new(),
+            exiting: BTreeSet::new(),
+            binding: BTreeMap::new(),
+            bound: BTreeSet::new(),
             // Paths on a machine of several emulated CPUs take that many times as long.
             window: SWITCH_FOLLOWS_NS * u64::from(cpus),
             setup,
@@ -173,6 +182,7 @@ impl<'a> Replay<'a> {
             TraceKind::Fork { parent, child } => self.fork(cpu, *parent, *child),
             TraceKind::Exit(task) => {
                 if let Some(task) = self.task(*task, cpu).filter(|t| self.kernel.rq(cpu).curr == Some(*t)) {
+                    self.exiting.insert(task);
                     self.kernel.begin_exit(task, Instant(self.now), &mut ());
                     self.drain();
                 }
@@ -197,10 +207,10 @@ impl<'a> Replay<'a> {
         self.kernel.set_user_nice(task, traits.nice, now, &mut ());
         self.kernel.set_policy(task, traits.policy, now, &mut ());
         if let Some(cpus) = &traits.cpus {
-            let mut cpus = cpus.and(self.kernel.topology().online());
-            // It is where it may be: a move by affinity comes with the trace.
-            cpus.insert(self.kernel.task(task).cpu);
-            self.kernel.set_cpus_allowed(task, &cpus, now, &mut ());
+            let cpus = cpus.and(self.kernel.topology().online());
+            if !cpus.is_empty() {
+                self.binding.insert(task, cpus);
+            }
         }
         self.drain();
     }
@@ -212,7 +222,7 @@ impl<'a> Replay<'a> {
         levels(&self.kernel, next, &mut path);
         let hooks = &mut self.kernel.hooks;
         (hooks.next, hooks.astray, hooks.margin, hooks.rule) = (path, false, None, None);
-        let switch = self.kernel.schedule(cpu, Instant(self.now), why, &mut ());
+        let switch = self.kernel.schedule(cpu, Instant(self.now), why, &mut Asking);
         self.kernel.hooks.next.clear();
         self.drain();
         if idle != switch.next.is_none() {
@@ -253,7 +263,14 @@ impl<'a> Replay<'a> {
         }
         let mut why = Schedule::Preempt;
         if let Some(p) = prev.filter(|_| !state.starts_with('R')) {
-            self.kernel.set_sleeping(p);
+            if state.starts_with(['X', 'Z']) {
+                // Its load goes with it, and its pid may come again.
+                self.kernel.set_dead(p);
+                self.tasks.retain(|_, t| *t != p);
+            } else {
+                self.bind(p, cpu);
+                self.kernel.set_sleeping(p);
+            }
             why = Schedule::Call;
         }
         let before = self.alone(cpu);
@@ -273,6 +290,9 @@ impl<'a> Replay<'a> {
         if let Some(p) = prev.filter(|_| why == Schedule::Preempt) {
             self.known.waits_from(p, self.now);
         }
+        if let Some(p) = prev {
+            self.known.set_turns(p, self.known.turns(p).saturating_add(1));
+        }
         self.learn_alone(cpu, prev, before);
         if next.is_some() {
             let answer = Answer {
@@ -291,6 +311,16 @@ impl<'a> Replay<'a> {
             self.report.count(Kind::NextTask, answer, event.at_ns, event.cpu, what);
         }
         self.count_tick_switch(cpu, from_tick);
+    }
+
+    /// A task that has bound itself and been moved where it may be goes to sleep there.
+    fn bind(&mut self, task: TaskId, cpu: CpuId) {
+        if self.binding.get(&task).is_some_and(|cpus| cpus.contains(cpu))
+            && let Some(cpus) = self.binding.remove(&task)
+        {
+            self.kernel.set_cpus_allowed(task, &cpus, Instant(self.now), &mut ());
+            self.bound.insert(task);
+        }
     }
 
     fn queued_since(&self, task: TaskId, prev: Option<TaskId>) -> u64 {
@@ -345,6 +375,7 @@ impl<'a> Replay<'a> {
                 let forked = self.kernel.sched_fork(p, Instant(self.now), &mut ());
                 self.known.born(forked);
                 self.known.set_vruntime(forked, self.known.vruntime(p));
+                self.known.set_turns(forked, self.known.turns(p));
                 forked
             }
             _ => {
@@ -375,12 +406,15 @@ impl<'a> Replay<'a> {
         self.tasks.values().copied().filter(|t| self.runs_on(*t, cpu)).collect()
     }
 
-    /// What four stamps can be off by, in virtual time of the lightest of these tasks.
+    /// What the vruntimes of these tasks can be off by against each other, in virtual time of the lightest: the present
+    /// turn's stamps, and those of all turns since they were placed, which add up like a random walk; twice its spread.
     pub(super) fn tolerance(&self, tasks: &[TaskId]) -> u64 {
+        let turns = tasks.iter().map(|t| self.known.turns(*t)).max().unwrap_or(0);
         let nominal = 1024 << 10;
         let lightest = tasks.iter().map(|t| self.kernel.task_entity(*t).load.weight).min();
         let lightest = lightest.unwrap_or(nominal).clamp(1, nominal);
-        4 * self.resolution * nominal / lightest
+        let stamps = 4 + 2 * u64::from(2 * turns).isqrt();
+        stamps * self.resolution * nominal / lightest
     }
 
     fn alone(&mut self, cpu: CpuId) -> bool {
@@ -419,10 +453,17 @@ impl<'a> Replay<'a> {
     pub(super) fn allow(&mut self, task: TaskId, cpu: CpuId) {
         if !self.kernel.task(task).cpus_allowed.contains(cpu) {
             self.allow_all(task);
+            // The workload frees all its tasks at once.
+            if self.bound.contains(&task) {
+                std::mem::take(&mut self.bound).into_iter().for_each(|t| self.allow_all(t));
+            }
         }
     }
 
     fn allow_all(&mut self, task: TaskId) {
+        if self.kernel.task(task).state == TaskState::Dead {
+            return;
+        }
         let all = self.kernel.all_cpus();
         self.kernel.set_cpus_allowed(task, &all, Instant(self.now), &mut ());
     }

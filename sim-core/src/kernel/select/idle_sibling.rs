@@ -42,17 +42,23 @@ impl<H: Hooks> Kernel<H> {
     }
 
     /// Whether a per-CPU kernel thread wakes the task on the CPU it came from, as a worker does that was asked to finish
-    /// something: it sleeps next.
+    /// something: it sleeps next. Until interrupts were left out, the second of two tasks that timers wake at once on an idle
+    /// CPU stacked on the first: so do real 5.7 kernels.
     fn stacks_on_kthread(&self, by: CpuId, waker: Option<TaskId>, prev: CpuId) -> bool {
-        let current = match self.config.rules.select.kthread_stacking {
+        let rule = self.config.rules.select.kthread_stacking;
+        let current = match rule {
             KthreadStacking::No => return false,
             KthreadStacking::Always => waker.or(self.rqs[by.index()].curr),
             KthreadStacking::InTask => waker,
         };
-        let per_cpu_kthread = current.is_some_and(|w| {
-            let w = &self.tasks[w.index()];
-            w.kthread && w.cpus_allowed.count() == 1
-        });
+        let per_cpu_kthread = match current {
+            Some(w) => {
+                let w = &self.tasks[w.index()];
+                w.kthread && w.cpus_allowed.count() == 1
+            }
+            // An interrupt of an idle CPU wakes in the name of its idle task, which is such a thread.
+            None => rule == KthreadStacking::Always,
+        };
         per_cpu_kthread && prev == by && self.rqs[by.index()].nr_running <= 1
     }
 

@@ -122,6 +122,21 @@ fn kthread_stacking_by_version() {
     }
 }
 
+/// Timers wake two tasks at once on CPU 3, where both slept and nobody runs: the idle task is a bound kernel thread.
+#[test]
+fn a_timer_on_an_idle_cpu_stacks_by_version() {
+    for profile in profiles("4.19", "6.5") {
+        let mut r = Rig::i7(profile);
+        r.k.llc_shared[0].nr_idle_scan = 11;
+        let (first, second) = (r.sleeper(3, 200), r.sleeper(3, 200));
+        assert_eq!(chosen(&r.wake(first, 3, None, false)), (3, SelectRule::TargetIdle), "{profile}");
+        let stacks = ["5.6", "5.7", "5.10", "5.12", "5.13", "5.15"].contains(&profile);
+        let at = chosen(&r.wake(second, 3, None, false));
+        assert_eq!(at == (3, SelectRule::KthreadStacking), stacks, "{profile}: {at:?}");
+        assert!(stacks || at.0 != 3, "{profile}: {at:?}");
+    }
+}
+
 /// The task was on CPU 5 before CPU 3; 5 is idle, 3 and the waker's CPU 0 are busy.
 #[test]
 fn recent_used_cpu_by_version() {
