@@ -15,7 +15,15 @@ fn main() {
                     }
                     let t = &r.next_task;
                     let q = &r.preemption;
-                    println!("# {} {}/{} {}/{} misfits {}", c.id, t.right, t.decidable(), q.right, q.decidable(), r.misfits);
+                    println!(
+                        "# {} {}/{} {}/{} misfits {}",
+                        c.id,
+                        t.right,
+                        t.decidable(),
+                        q.right,
+                        q.decidable(),
+                        r.misfits
+                    );
                     total.add(&r);
                 }
                 Err(_) => skipped += 1,

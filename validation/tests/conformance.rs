@@ -26,7 +26,9 @@ fn one_cpu_agrees() {
     assert!(all.next_task.right * 100 >= all.next_task.decidable() * 97, "{:?}", all.next_task);
     assert!(all.preemption.right * 100 >= all.preemption.decidable() * 97, "{:?}", all.preemption);
     // What decides is not just order of arrival.
-    assert!(all.next_task.first_come < all.next_task.right && all.preemption.first_come < all.preemption.right);
+    assert!(
+        all.next_task.first_come < all.next_task.right && all.preemption.first_come < all.preemption.right
+    );
 }
 
 const HEAD: &str = "# tracer: nop\n";

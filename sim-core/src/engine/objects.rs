@@ -202,9 +202,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 "moves to a group that does not exist".to_owned()
             }
             Action::SetNice(n) if !(-20..=19).contains(n) => format!("sets nice {n}: allowed is -20..=19"),
-            Action::SetAffinity(m) | Action::SetSiblingsAffinity(m)
-                if !m.intersects(self.kernel.topology().online()) =>
-            {
+            Action::SetAffinity(m) | Action::SetSiblingsAffinity(m) if !self.may_be_affinity(m) => {
                 format!("sets affinity {m}: online are CPUs {}", self.kernel.topology().online())
             }
             _ => return Ok(()),

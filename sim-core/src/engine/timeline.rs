@@ -62,6 +62,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         Ok(())
     }
 
+    /// Whether a mask names CPUs of the machine only, and one that is online.
+    pub(super) fn may_be_affinity(&self, mask: &CpuMask) -> bool {
+        mask.within(self.config.kernel.cpus) && mask.intersects(self.kernel.topology().online())
+    }
+
     /// Refuses changes of what does not exist.
     fn check_control(&self, control: &Control) -> Result<(), String> {
         let (task, group) = match control {
@@ -82,7 +87,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 Err(format!("this kernel has no feature {}", f.name()))
             }
             Control::Nice(_, n) if !(-20..=19).contains(n) => Err(format!("nice {n}: allowed is -20..=19")),
-            Control::Affinity(_, m) if !m.intersects(self.kernel.topology().online()) => {
+            Control::Affinity(_, m) if !self.may_be_affinity(m) => {
                 Err(format!("affinity {m}: online are CPUs {}", self.kernel.topology().online()))
             }
             _ => Ok(()),

@@ -218,7 +218,7 @@ fn refused_changes_are_errors_that_say_when() {
         (Control::Nice(TaskId(0), 20), "nice 20"),
         (Control::Attach(TaskId(0), GroupId(3)), "there is no group 3"),
         (Control::GroupShares(GroupId::ROOT, 1024 << 10), "the root group"),
-        (Control::Affinity(TaskId(0), CpuMask::one(CpuId(1))), "CPUs 0-0"),
+        (Control::Affinity(TaskId(0), CpuMask::one(CpuId(1))), "online are CPUs 0"),
         (Control::Feature(Feature::LbBias, true), "no feature LB_BIAS"),
     ];
     for (change, message) in cases {

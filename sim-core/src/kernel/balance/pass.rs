@@ -1,4 +1,4 @@
-//! One attempt to balance one domain, from its statistics to the intervals it leaves behind.
+//! One attempt to balance one domain, from its statistics to the intervals it leaves behind. Deviates: D-121.
 
 use super::env::LbEnv;
 use super::rules::ActiveAfterFailures;
