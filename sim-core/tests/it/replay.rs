@@ -12,6 +12,7 @@ const TICK: u64 = 4_000_000;
 const NICES: [i8; 4] = [0, 3, 0, -2];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a short tape, all in one place")]
 enum Item {
     Event(Event),
     Decision(Decision),

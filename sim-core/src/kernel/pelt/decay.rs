@@ -75,7 +75,7 @@ mod tests {
         }
         for (n, inverse) in INVERSE.iter().enumerate() {
             let exact = f64::from(u32::MAX) * 0.5f64.powf(n as f64 / 32.0);
-            assert_eq!(f64::from(*inverse), exact.floor(), "n = {n}");
+            assert_eq!(u64::from(*inverse), exact.floor() as u64, "n = {n}");
         }
         assert_eq!(LOAD_AVG_MAX, 47742);
     }

@@ -56,12 +56,12 @@ impl Model {
             }
             (9, _) if h.k.task(task).state != TaskState::Dead => {
                 let mask = CpuMask::one(CpuId::new(usize::from(which / 16) % CPUS));
-                let mask = if which % 5 == 0 { mask } else { CpuMask::first(CPUS as u32) };
+                let mask = if which.is_multiple_of(5) { mask } else { CpuMask::first(CPUS as u32) };
                 h.k.set_cpus_allowed(task, &mask, at, &mut ());
                 h.resched();
             }
             (10, _) => h.k.update_blocked_averages(cpu, at),
-            (11, Some(curr)) if which % 4 == 0 => {
+            (11, Some(curr)) if which.is_multiple_of(4) => {
                 h.k.set_dead(curr);
                 h.k.schedule(cpu, at, Schedule::Call, &mut ());
             }
