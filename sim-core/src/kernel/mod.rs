@@ -203,6 +203,7 @@ impl<H: Hooks> Kernel<H> {
         let queues: Vec<CfsRqId> = (0..cpus).map(CfsRqId::new).collect();
         let topology = Arc::clone(&config.topology);
         let domains = config.domains().expect("the partitions have been checked");
+        let smt = topology.cores().iter().any(|core| core.count() > 1);
         let mut kernel = Kernel {
             rqs: queues.iter().map(|q| Rq::new(*q)).collect(),
             cfs_rqs: (0..cpus).map(root).collect(),
@@ -210,7 +211,7 @@ impl<H: Hooks> Kernel<H> {
             tasks: Vec::new(),
             groups: vec![TaskGroup::root(queues)],
             llc_shared: (0..domains.nr_llcs())
-                .map(|i| LlcShared::new(domains.llc_span(LlcId::new(i))))
+                .map(|i| LlcShared::new(domains.llc_span(LlcId::new(i)), smt))
                 .collect(),
             balancing: Balancing::new(&config, &domains),
             topology,
