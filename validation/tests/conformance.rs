@@ -26,7 +26,19 @@ fn one_cpu_agrees() {
     assert!(all.next_task.right * 100 >= all.next_task.decidable() * 97, "{:?}", all.next_task);
     assert!(all.preemption.right * 100 >= all.preemption.decidable() * 97, "{:?}", all.preemption);
     // What decides is not just order of arrival.
-    assert!(all.next_task.first_come < all.next_task.right && all.preemption.first_come < all.preemption.right);
+    assert!(
+        all.next_task.first_come < all.next_task.right && all.preemption.first_come < all.preemption.right
+    );
+}
+
+/// Four CPUs: half of the errors of "previous CPU" gone, 80 % right where the wakee left it.
+#[test]
+fn several_cpus_agree() {
+    let all = followed(&["vi-smp4/6.1", "ix-random-smp4/6.1"]);
+    let wake = &all.wake_placement;
+    assert!(wake.decidable() > 2_000 && wake.left > 40, "{wake:?}");
+    assert_eq!(all.missed_bars(), Vec::<String>::new());
+    assert!(all.misfits < 10, "{}", all.misfits);
 }
 
 const HEAD: &str = "# tracer: nop\n";

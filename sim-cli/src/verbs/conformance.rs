@@ -105,7 +105,8 @@ pub(crate) fn main(args: &ConformanceArgs, talk: Talk) -> Result<(), Failure> {
         talk.progress(&format!("{}/{} {input}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len()));
         report
     };
-    let traces = paths.par_iter().filter_map(|p| one(p).transpose()).collect::<Result<Vec<One>, Failure>>()?;
+    let traces =
+        paths.par_iter().filter_map(|p| one(p).transpose()).collect::<Result<Vec<One>, Failure>>()?;
     let mut total = Report::default();
     traces.iter().for_each(|t| total.add(&t.report));
     let missed_bars = total.missed_bars();

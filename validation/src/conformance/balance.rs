@@ -118,8 +118,8 @@ impl Replay<'_> {
         };
         let pid = |task: TaskId| self.tasks.iter().find(|(_, t)| **t == task).map_or(0, |(pid, _)| *pid);
         let what = || {
-            let model = wanted
-                .map_or("none".to_owned(), |d| format!("pid {} of CPU {}", pid(d.task), d.from.0));
+            let model =
+                wanted.map_or("none".to_owned(), |d| format!("pid {} of CPU {}", pid(d.task), d.from.0));
             let name = pid(task);
             format!("pid {name} of CPU {} moves to CPU {} ({idle:?}); model: {model}", from.0, to.0)
         };

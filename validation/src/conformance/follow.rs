@@ -1,7 +1,9 @@
 //! Hooks that make the model do what the trace shows, and note what it would have done itself.
 
 use sim_core::kernel::hooks::Hooks;
-use sim_core::observe::{Balance, Event, Observer, Pick, PickRule, Place, Select, TickPreempt, WakeupPreempt};
+use sim_core::observe::{
+    Balance, Event, Observer, Pick, PickRule, Place, Select, TickPreempt, WakeupPreempt,
+};
 use sim_core::{CpuId, EntityId, Instant, TaskId};
 use std::collections::BTreeMap;
 
