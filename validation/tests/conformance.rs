@@ -31,6 +31,16 @@ fn one_cpu_agrees() {
     );
 }
 
+/// Four CPUs: half of the errors of "previous CPU" gone, 80 % right where the wakee left it.
+#[test]
+fn several_cpus_agree() {
+    let all = followed(&["vi-smp4/6.1", "ix-random-smp4/6.1"]);
+    let wake = &all.wake_placement;
+    assert!(wake.decidable() > 2_000 && wake.left > 40, "{wake:?}");
+    assert_eq!(all.missed_bars(), Vec::<String>::new());
+    assert!(all.misfits < 10, "{}", all.misfits);
+}
+
 const HEAD: &str = "# tracer: nop\n";
 const TRACE: &str = "\
           a-10      [000] d..2. 1.000010: sched_wakeup: comm=b pid=11 prio=120 target_cpu=001\n\

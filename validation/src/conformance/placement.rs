@@ -148,20 +148,9 @@ impl Replay<'_> {
         let what = || {
             let name = self.tasks.iter().find(|(_, t)| **t == d.task).map_or(0, |(pid, _)| *pid);
             let affine = d.affine.map(|a| a.rule);
-            let weight = d
-                .affine
-                .and_then(|a| a.weight)
-                .map(|w| (w.this_load, w.waker_load, w.task_load, w.prev_load));
-            let levels: Vec<_> = d.idlest.iter().flatten().map(|l| (l.rule, l.local, l.best)).collect();
             format!(
-                "pid {name} goes to CPU {}, from {} by {}; model: {} (target {}, rule {:?}, affine {affine:?}, search {:?}, levels {levels:?}, {weight:?})",
-                to.0,
-                d.prev.0,
-                d.by.0,
-                d.chosen.0,
-                d.target.0,
-                d.rule,
-                d.search.map(|s| (s.examined, s.budget)),
+                "pid {name} goes to CPU {}, from {} by {}; model: {} (target {}, rule {:?}, affine {affine:?})",
+                to.0, d.prev.0, d.by.0, d.chosen.0, d.target.0, d.rule,
             )
         };
         self.report.count(kind, answer, event.at_ns, event.cpu, what);
