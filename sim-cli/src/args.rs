@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
 use crate::verbs::{
-    check, compare, explain, kernel, machine, new, run, schema, study, sweep, topology, trace, validate,
+    check, compare, conformance, explain, kernel, machine, new, run, schema, study, sweep, topology, trace,
+    validate,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ Examples:
   cfsim explain scenarios/hog-and-sleeper.toml --task sleeper --to 100ms
   cfsim topology show i7-8700 --kernel 5.4
   cfsim validate kernels
+  cfsim conformance trace.txt --kernel 5.4 --topology 1x1x4x1
 
 Exit codes:
   0  done
@@ -66,6 +68,7 @@ pub(crate) enum Verb {
     Trace(trace::TraceArgs),
     Explain(explain::ExplainArgs),
     Topology(topology::TopologyArgs),
+    Conformance(conformance::ConformanceArgs),
     Validate(validate::ValidateArgs),
 }
 

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Trace(args) => verbs::trace::main(args, talk),
         Verb::Explain(args) => verbs::explain::main(args, talk),
         Verb::Topology(args) => verbs::topology::main(args),
+        Verb::Conformance(args) => verbs::conformance::main(args, talk),
         Verb::Validate(args) => verbs::validate::main(args, talk),
     };
     match result {

@@ -6,7 +6,7 @@ use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{KernelConfig, Profile};
 use sim_core::machine::topology::Topology;
 use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
-use sim_core::{CpuId, CpuMask, Instant, Limits, Nanos, SimConfig};
+use sim_core::{CpuId, Instant, Limits, Nanos, SimConfig};
 use std::sync::Arc;
 
 /// The profile of a scenario that names none.
@@ -58,7 +58,7 @@ impl Document {
         let name = spec.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
         let profile =
             Profile::by_name(name).map_err(|e| self.error_at(&["kernel", "profile"], e.to_string()))?;
-        let mut kernel = KernelConfig::on(profile, self.runnable_topology()?);
+        let mut kernel = KernelConfig::on(profile, Arc::clone(&self.scenario.topology));
         kernel.partitions = self.scenario.machine.partitions.iter().map(|p| p.0.clone()).collect();
         kernel.hz = spec.hz.unwrap_or(kernel.hz);
         kernel.preempt = spec.preempt.unwrap_or(kernel.preempt);
@@ -78,20 +78,6 @@ impl Document {
         self.check_groups(&kernel)?;
         self.check_changes(&kernel)?;
         Ok(kernel)
-    }
-
-    /// The machine, if the kernel model can run on it.
-    fn runnable_topology(&self) -> Result<Arc<Topology>, ScenarioError> {
-        let topology = &self.scenario.topology;
-        if *topology.online() == CpuMask::first(topology.nr_cpu_ids() as u32) {
-            return Ok(Arc::clone(topology));
-        }
-        let message = format!(
-            "CPUs {} are online: runs need CPUs numbered from 0 without holes, all online",
-            topology.online()
-        );
-        let key = if self.scenario.machine.offline.is_some() { "offline" } else { "topology" };
-        Err(self.error_at(&["machine", key], message))
     }
 
     /// `cpu.idle` needs a kernel that has it.

@@ -1,6 +1,7 @@
 //! Comparison of the simulator with real kernels: readers of captures, and the measures taken alike of both sides.
 
 pub mod capture;
+pub mod conformance;
 pub mod delays;
 pub mod kernels;
 pub mod measure;

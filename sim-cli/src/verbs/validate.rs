@@ -155,6 +155,7 @@ fn lines(t: &Timeline) -> Vec<String> {
                 let flag = if need_resched_after { " N" } else { "" };
                 Some(format!("{us:>11.1} wakeup {}{flag}", name(task)))
             }
+            EventKind::Migrate { task, to } => Some(format!("{us:>11.1} migrate {} to {to}", name(task))),
             EventKind::Fork { .. } | EventKind::Exit { .. } => None,
         }
     };

@@ -148,6 +148,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::SetNice(_) | Action::SetPolicy(_) | Action::SetAffinity(_) | Action::MoveToGroup(_) => {
                 (c.sched_setattr, Op::Kernel(action))
             }
+            Action::SetSiblingsAffinity(_) => {
+                let calls = self.living_siblings(task).count() as u64;
+                (Nanos(c.sched_setattr.0.saturating_mul(calls)), Op::Kernel(action))
+            }
             Action::SetTimerSlack(_) | Action::Yield => (Nanos::ZERO, Op::Kernel(action)),
             Action::Exit => (c.exit, Op::Exit),
         };
@@ -198,9 +202,23 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 self.observer.affinity(task, &mask);
                 self.kernel.set_cpus_allowed(task, &mask, self.now, &mut self.observer);
             }
+            Action::SetSiblingsAffinity(mask) => {
+                let siblings: Vec<TaskId> = self.living_siblings(task).collect();
+                for sibling in siblings {
+                    self.kernel.set_cpus_allowed(sibling, &mask, self.now, &mut self.observer);
+                }
+            }
             _ => unreachable!("only calls that change the scheduler come here"),
         }
         Ok(Attempt::Done(Nanos::ZERO))
+    }
+
+    /// The children of a task's parent that have not ended, the task among them, oldest first.
+    fn living_siblings(&self, task: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+        let parent = self.infos[task.index()].parent;
+        let living =
+            self.infos.iter().enumerate().filter(move |(_, t)| t.parent == parent && t.is_unfinished());
+        living.map(|(i, _)| TaskId::new(i))
     }
 
     fn fork(&mut self, parent: TaskId, spec: ChildSpec) -> Result<TaskId, SimError> {

@@ -125,6 +125,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     }
 
     fn switched(&mut self, cpu: CpuId, s: Switch) {
+        self.busy_cpus = self.busy_cpus + usize::from(s.prev.is_none()) - usize::from(s.next.is_none());
         if s.next.is_some() {
             let cost = self.cost().context_switch;
             self.cpus[cpu.index()].progress_from = self.now + cost;

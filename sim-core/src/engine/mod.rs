@@ -30,6 +30,7 @@ use crate::time::{Instant, Nanos};
 use cpu::Cpu;
 use exec::{Burst, Exec, Then};
 use queue::{EventQueue, Happening};
+use std::sync::Arc;
 
 /// One run.
 pub struct Simulation<O = (), H = NoHooks> {
@@ -43,6 +44,10 @@ pub struct Simulation<O = (), H = NoHooks> {
     timeline: Vec<Control>,
     now: Instant,
     cpus: Vec<Cpu>,
+    /// CPUs that run a task.
+    busy_cpus: usize,
+    /// Costs by the number of busy CPUs, the first for none or one; without a shared rate there is one row.
+    costs: Vec<Costs>,
     tasks: Vec<Exec>,
     infos: Vec<TaskInfo>,
     /// The CPU whose event is being handled; others hear of it by interrupt.
@@ -82,7 +87,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             queue.push(x.start, Happening::Interfere(i as u32));
         }
         observer.configured(Instant::ZERO, &config.kernel);
+        let rows = if config.machine.shared_rate { config.kernel.cpus } else { 1 };
         Simulation {
+            busy_cpus: 0,
+            costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
             cpus: (0..config.kernel.cpus).map(|_| Cpu::idle()).collect(),
             kernel: Kernel::new(config.kernel.clone(), hooks),
             config,
@@ -177,8 +185,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// When a limit is reached or a program asks for the impossible; what was observed until then stays valid.
     pub fn run(&mut self) -> Result<Outcome, SimError> {
         let stop = self.config.duration.map_or(Instant::NEVER, |d| Instant(d.0));
-        for i in 0..self.cpus.len() {
-            let cpu = CpuId::new(i);
+        let topology = Arc::clone(&self.config.kernel.topology);
+        for cpu in topology.online().iter() {
             self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
             if !self.config.kernel.nohz {
                 self.arm_tick(cpu);
@@ -276,8 +284,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         &self.objects
     }
 
-    fn cost(&self) -> &crate::machine::Costs {
-        &self.config.machine.costs
+    fn cost(&self) -> &Costs {
+        &self.costs[self.busy_cpus.clamp(1, self.costs.len()) - 1]
     }
 
     /// Something that cannot be interrupted takes `time` of a CPU: its task makes no progress, its timers and its

@@ -82,8 +82,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 Err(format!("this kernel has no feature {}", f.name()))
             }
             Control::Nice(_, n) if !(-20..=19).contains(n) => Err(format!("nice {n}: allowed is -20..=19")),
-            Control::Affinity(_, m) if m.is_empty() || !m.within(self.config.kernel.cpus) => {
-                Err(format!("affinity {m}: the machine has CPUs 0-{}", self.config.kernel.cpus - 1))
+            Control::Affinity(_, m) if !m.intersects(self.kernel.topology().online()) => {
+                Err(format!("affinity {m}: online are CPUs {}", self.kernel.topology().online()))
             }
             _ => Ok(()),
         }

@@ -72,7 +72,9 @@ impl<H: Hooks> Kernel<H> {
     pub(super) fn add_nr_running(&mut self, cpu: CpuId) {
         let rq = &mut self.rqs[cpu.index()];
         rq.nr_running += 1;
-        self.balancing.overload |= rq.nr_running > 1;
+        // The step from one to two only: a pass that found nothing but pinned tasks has cleared it, and a third task does
+        // not bring it back.
+        self.balancing.overload |= rq.nr_running == 2;
     }
 
     /// A tick of a busy CPU.

@@ -43,6 +43,10 @@ pub trait Hooks {
     fn select(&mut self, d: &Select) -> CpuId {
         d.chosen
     }
+    /// Whether a wake-up by one CPU is left to the wakee's new CPU.
+    fn queue_wakeup(&mut self, _by: CpuId, _cpu: CpuId, queue: bool) -> bool {
+        queue
+    }
     /// Whether a balancing pass moves the task.
     fn balance(&mut self, d: &Balance) -> bool {
         d.pull
@@ -73,6 +77,9 @@ impl<H: Hooks + ?Sized> Hooks for Box<H> {
     }
     fn select(&mut self, d: &Select) -> CpuId {
         (**self).select(d)
+    }
+    fn queue_wakeup(&mut self, by: CpuId, cpu: CpuId, queue: bool) -> bool {
+        (**self).queue_wakeup(by, cpu, queue)
     }
     fn balance(&mut self, d: &Balance) -> bool {
         (**self).balance(d)

@@ -32,12 +32,8 @@ impl<H: Hooks> Kernel<H> {
     /// Creates a task that has always been asleep, with vruntime 0, last seen on its lowest allowed CPU. Its first
     /// wake-up places it like any sleeper's.
     pub fn add_task(&mut self, params: &TaskParams) -> TaskId {
-        let cpu = params.cpus_allowed.lowest().expect("a task has a CPU to run on");
-        assert!(
-            params.cpus_allowed.within(self.config.cpus),
-            "CPUs {} of the machine only",
-            self.config.cpus
-        );
+        let cpu = params.cpus_allowed.lowest_and(self.topology.online());
+        let cpu = cpu.expect("a task may use a CPU that is online");
         self.new_task(params, cpu, TaskState::Sleeping)
     }
 
@@ -205,7 +201,6 @@ impl<H: Hooks> Kernel<H> {
     ///
     /// Mirrors: `__set_cpus_allowed_ptr()`, v4.19–v6.5.
     pub fn set_cpus_allowed<O: Observer>(&mut self, task: TaskId, mask: &CpuMask, now: Instant, o: &mut O) {
-        assert!(mask.within(self.config.cpus), "a task has CPUs of the machine to run on");
         let t = &mut self.tasks[task.index()];
         t.cpus_allowed.clone_from(mask);
         let cpu = t.cpu;
@@ -223,15 +218,40 @@ impl<H: Hooks> Kernel<H> {
         }
     }
 
+    /// Moves a task that waits for its CPU to another it may use, whatever the rules say: for a driver that follows a
+    /// trace. False if it does not wait.
+    ///
+    /// Mirrors: `move_queued_task()`.
+    pub fn move_queued_task<O: Observer>(
+        &mut self,
+        task: TaskId,
+        to: CpuId,
+        reason: MigrateReason,
+        now: Instant,
+        o: &mut O,
+    ) -> bool {
+        let t = &self.tasks[task.index()];
+        let waits = t.state == TaskState::Runnable && !t.on_cpu && t.cpu != to;
+        if waits {
+            self.update_rq_clock(t.cpu, now);
+            self.deactivate(task, now, o);
+            self.attach(task, to, reason, now, o);
+        }
+        waits
+    }
+
     /// The CPU of a mask for a task that has to leave its own: the lowest, or the next after the last one answered so. The
     /// kernel remembers that one on each CPU that changes masks, this model once. Deviates: D-003.
     ///
     /// Mirrors: `cpumask_any()`, `cpumask_any_and_distribute()`.
     fn any_cpu_of(&mut self, mask: &CpuMask) -> CpuId {
+        let online = self.topology.online();
         let last = self.last_distributed.filter(|_| self.config.rules.affinity_distributes);
-        let next = last.and_then(|last| mask.iter().find(|c| *c > last)).or_else(|| mask.lowest());
+        let next = last
+            .and_then(|last| online.iter_and(mask).find(|c| *c > last))
+            .or_else(|| mask.lowest_and(online));
         self.last_distributed = next;
-        next.expect("a task has a CPU to run on")
+        next.expect("a task may use a CPU that is online")
     }
 
     /// Takes a runnable task off its queue to move it.

@@ -56,7 +56,8 @@ impl<H: Hooks> Kernel<H> {
         if migrated {
             self.set_task_cpu(task, cpu, now, o);
         }
-        if self.ttwu_queue_cond(by, cpu) {
+        let queue = self.ttwu_queue_cond(by, cpu);
+        if self.hooks.queue_wakeup(by, cpu, queue) {
             let list = &mut self.rqs[cpu.index()].wake_list;
             list.push((task, migrated));
             return Wake::Queued(cpu, list.len() == 1);

@@ -98,6 +98,20 @@ macro_rules! cost_table {
                 Ok(())
             }
 
+            /// The same where every path takes `times` as long. How fast interrupts come, and idle CPUs with them, and
+            /// timers' slack stay.
+            #[must_use]
+            pub fn slowed(&self, times: u32) -> Costs {
+                let slow = |ns: Nanos| Nanos(ns.0.saturating_mul(u64::from(times)));
+                Costs {
+                    timer_irq: self.timer_irq,
+                    ipi: self.ipi,
+                    idle_exit: self.idle_exit,
+                    timer_slack: self.timer_slack,
+                    ..Costs { $($field: slow(self.$field)),* }
+                }
+            }
+
             /// All costs by name.
             pub fn iter(&self) -> impl Iterator<Item = (&'static str, Nanos)> {
                 [$((stringify!($field), self.$field)),*].into_iter()

@@ -58,6 +58,10 @@ pub struct MachineConfig {
     pub tick_phase: Nanos,
     /// Regular takers of CPU time.
     pub interference: Vec<Interference>,
+    /// Busy CPUs share one rate of instructions, as in an emulator that counts them: paths of the kernel take as many times
+    /// longer as CPUs are busy when they begin. Work measured by CPU time or by speed does not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared_rate: bool,
     /// Planned changes of speed; all CPUs start at full speed.
     pub speed_changes: Vec<SpeedChange>,
 }
@@ -65,6 +69,12 @@ pub struct MachineConfig {
 impl MachineConfig {
     /// An undisturbed machine with these costs; ticks at multiples of the period.
     pub fn new(costs: Costs) -> MachineConfig {
-        MachineConfig { costs, tick_phase: Nanos::ZERO, interference: Vec::new(), speed_changes: Vec::new() }
+        MachineConfig {
+            costs,
+            tick_phase: Nanos::ZERO,
+            interference: Vec::new(),
+            shared_rate: false,
+            speed_changes: Vec::new(),
+        }
     }
 }

@@ -86,6 +86,8 @@ pub enum Action {
     SetPolicy(Policy),
     /// `sched_setaffinity(2)` on itself.
     SetAffinity(CpuMask),
+    /// `sched_setaffinity(2)` on every living child of its parent, itself included, oldest first.
+    SetSiblingsAffinity(CpuMask),
     /// Move itself to a group by writing to its `cgroup.procs`.
     MoveToGroup(GroupId),
     /// `prctl(PR_SET_TIMERSLACK)`: how late its sleeps may end from now on.

@@ -93,6 +93,7 @@ fn what_does_not_exist_or_cannot_be() {
         (Action::SetNice(20), "nice 20: allowed is -20..=19"),
         (Action::SetAffinity(CpuMask::default()), "affinity"),
         (Action::SetAffinity(CpuMask::first(2)), "CPUs 0-0"),
+        (Action::SetSiblingsAffinity(CpuMask::first(2)), "CPUs 0-0"),
     ] {
         let err = outcome(plain(), vec![script(vec![action])]).unwrap_err();
         let SimError::Program { task, .. } = &err else { panic!("{err:?}") };

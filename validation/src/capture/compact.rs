@@ -119,6 +119,8 @@ pub(super) fn decode(source: impl Read) -> Result<Parts, CompactError> {
         result: join(result),
         trace,
         stats: ReadStats::default(),
+        domains: None,
+        guest: None,
     })
 }
 
@@ -156,8 +158,10 @@ mod tests {
             let again = decode(&encode(&capture).unwrap()[..]).unwrap();
             assert_eq!(Capture::from_parts(capture.id.clone(), again).unwrap(), capture);
             assert!(capture.meta.profile().is_ok() && capture.clock.tick_phase_ns.is_some(), "{path:?}");
-            // Tasks with a start after a busy T0 are woken at most a few wake-ups after their timer.
-            assert!(capture.clock.spread_ns < 40_000, "{path:?}: {}", capture.clock.spread_ns);
+            // Tasks with a start after a busy T0 are woken at most a few wake-ups after their timer; on several CPUs the
+            // emulator's turns come in between.
+            let allowed = if capture.meta.smp == 1 { 40_000 } else { 500_000 };
+            assert!(capture.clock.spread_ns < allowed, "{path:?}: {}", capture.clock.spread_ns);
         }
     }
 

@@ -31,6 +31,12 @@ pub enum Problem {
     /// A JSON file.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
+    /// The CPUs.
+    #[error(transparent)]
+    Layout(#[from] super::layout::LayoutError),
+    /// The counters of balancing.
+    #[error(transparent)]
+    Schedstat(#[from] super::schedstat::SchedstatError),
     /// The trace.
     #[error(transparent)]
     Trace(#[from] super::trace::TraceError),

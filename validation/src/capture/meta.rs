@@ -1,5 +1,6 @@
 //! `meta.json`: which kernel, which machine, which settings.
 
+use super::layout::Layout;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -19,11 +20,14 @@ pub struct Meta {
     /// Settings changed for this capture: `min_granularity_ns=10000000`, `features=NO_LAST_BUDDY`.
     #[serde(default)]
     pub set: Vec<String>,
+    /// How its CPUs hang together, where it has several. The lab keeps it beside the captures of one boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
 }
 
 /// A kernel for which the simulator has no profile.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("no profile for the kernel '{found}': known are Debian's 5.10 and 6.1")]
+#[error("no profile for the kernel '{found}': known are Debian's 5.10 and 6.1, and 5.4 to 5.7")]
 pub struct UnknownKernel {
     /// Its version string.
     pub found: String,
@@ -40,6 +44,11 @@ impl Meta {
         match (parts.next(), parts.next(), self.version.contains("Debian")) {
             (Some("5"), Some("10"), true) => Ok("5.10-debian"),
             (Some("6"), Some("1"), true) => Ok("6.1-debian"),
+            // Stable releases and late release candidates of these behave as their mainline in what is modelled.
+            (Some("5"), Some("4"), _) => Ok("5.4"),
+            (Some("5"), Some("5"), _) => Ok("5.5"),
+            (Some("5"), Some("6"), _) => Ok("5.6"),
+            (Some("5"), Some("7"), _) => Ok("5.7"),
             _ => Err(UnknownKernel { found: self.version.clone() }),
         }
     }
@@ -65,6 +74,8 @@ mod tests {
             meta("Linux version 6.1.0-57-cloud-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.192-3").profile(),
             Ok("6.1-debian")
         );
+        assert_eq!(meta("Linux version 5.5.0-rc5 (lab@lab) (gcc) #1 SMP 2024-01-01").profile(), Ok("5.5"));
+        assert_eq!(meta("Linux version 5.4.59 (lab@lab)").profile(), Ok("5.4"));
         assert!(meta("Linux version 6.10.0 Debian").profile().is_err());
         assert!(meta("Linux version 6.1.0 (fedora)").profile().is_err());
         assert_eq!(meta("x").set, ["latency_ns=1"]);

@@ -4,8 +4,10 @@ pub mod clock;
 pub mod compact;
 mod compact_trace;
 pub mod error;
+pub mod layout;
 pub mod meta;
 pub mod result;
+pub mod schedstat;
 pub mod spec;
 pub mod trace;
 pub mod tunables;
@@ -13,8 +15,10 @@ pub mod tunables;
 pub use clock::{TICK_NS, TraceClock};
 pub use error::{CaptureError, Problem};
 
+use layout::Layout;
 use meta::Meta;
 use result::RunResult;
+use schedstat::parse_guest;
 use spec::{Spec, parse_spec};
 use std::fs::File;
 use std::io::Read;
@@ -92,6 +96,10 @@ struct Parts {
     result: String,
     trace: Trace,
     stats: ReadStats,
+    /// `_boot/domains.txt` beside a lab folder.
+    domains: Option<String>,
+    /// `guest.txt` of a lab folder.
+    guest: Option<String>,
 }
 
 impl Capture {
@@ -118,19 +126,42 @@ impl Capture {
     fn from_parts(id: CaptureId, parts: Parts) -> Result<Capture, (&'static str, Problem)> {
         let spec = parse_spec(&parts.spec).map_err(|e| ("spec.wl", e.into()))?;
         let tunables = parse_tunables(&parts.tunables).map_err(|e| ("tunables.txt", e.into()))?;
-        let meta: Meta = serde_json::from_str(&parts.meta).map_err(|e| ("meta.json", e.into()))?;
-        let result: RunResult = serde_json::from_str(&parts.result).map_err(|e| ("result.json", e.into()))?;
+        let mut meta: Meta = serde_json::from_str(&parts.meta).map_err(|e| ("meta.json", e.into()))?;
+        let mut result: RunResult =
+            serde_json::from_str(&parts.result).map_err(|e| ("result.json", e.into()))?;
         let clock = TraceClock::find(&spec, &result, &parts.trace).map_err(|e| ("trace.txt", e.into()))?;
+        if meta.smp > 1 {
+            add_boot_files(&parts, &mut meta, &mut result)?;
+        }
         let (spec_text, tunables_text) = (parts.spec, parts.tunables);
         let (trace, trace_stats) = (parts.trace, parts.stats);
         Ok(Capture { id, spec_text, spec, tunables_text, tunables, meta, result, trace, trace_stats, clock })
     }
 }
 
+/// What the lab's folders keep elsewhere for a machine with several CPUs; the compact form has it in place.
+fn add_boot_files(
+    parts: &Parts,
+    meta: &mut Meta,
+    result: &mut RunResult,
+) -> Result<(), (&'static str, Problem)> {
+    if let Some(text) = &parts.domains {
+        meta.layout = Some(Layout::parse(text, meta.smp).map_err(|e| ("../_boot/domains.txt", e.into()))?);
+    }
+    if let Some(text) = &parts.guest {
+        result.balance = parse_guest(text).map_err(|e| ("guest.txt", e.into()))?;
+    }
+    Ok(())
+}
+
 fn folder(dir: &Path) -> Result<Parts, CaptureError> {
     let text = |name: &str| {
         let path = dir.join(name);
         read_limited(&path).map_err(|problem| CaptureError { path, problem })
+    };
+    let text_if_there = |path: PathBuf| match path.exists() {
+        true => read_limited(&path).map(Some).map_err(|problem| CaptureError { path, problem }),
+        false => Ok(None),
     };
     let gz = dir.join("trace.txt.gz");
     let path = if gz.exists() { gz } else { dir.join("trace.txt") };
@@ -143,6 +174,8 @@ fn folder(dir: &Path) -> Result<Parts, CaptureError> {
         result: text("result.json")?,
         trace,
         stats,
+        domains: text_if_there(dir.join("../_boot/domains.txt"))?,
+        guest: text_if_there(dir.join("guest.txt"))?,
     })
 }
 

@@ -1,5 +1,6 @@
 //! `result.json`: what the workload driver and the kernel counted, per task.
 
+use super::schedstat::LevelCounts;
 use serde::{Deserialize, Serialize};
 
 /// The driver's result. Times are CLOCK_MONOTONIC of the guest, in ns.
@@ -15,6 +16,10 @@ pub struct RunResult {
     pub loops_per_us: f64,
     /// Tasks and their forked children, in the order in which they registered.
     pub tasks: Vec<TaskResult>,
+    /// What the kernel counted of its balancing, by level, smallest domains first; on several CPUs. The lab has it in
+    /// `guest.txt`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub balance: Vec<LevelCounts>,
 }
 
 /// One task's figures. `start_ns` and `end_ns` count from T0.

@@ -4,7 +4,8 @@ mod bars;
 mod causes;
 mod compare;
 mod conformance;
-mod levels;
+pub(crate) mod levels;
+pub mod many;
 mod report;
 mod vruntime;
 

@@ -4,6 +4,9 @@ use super::bars::{BARS, Bars};
 use super::causes::{Bar, Cause, known_causes};
 use super::compare::{CompareError, Comparison, compare};
 use super::conformance::{Conformance, conformance};
+use super::many::{
+    Direction, MANY_BARS, ManyBars, ManyComparison, Total, compare_many, directions, job, totals, write_many,
+};
 use super::vruntime::{VruntimeCheck, vruntimes};
 use crate::capture::{Capture, CaptureId};
 use crate::simulate::is_calibrated_on;
@@ -18,13 +21,18 @@ pub enum Status {
     /// It was simulated and compared.
     Compared {
         /// The free-running simulation beside the measurement.
-        comparison: Comparison,
+        comparison: Box<Comparison>,
         /// The model driven by the trace.
         conformance: Conformance,
         /// vruntimes, where the trace has them.
         vruntime: Option<VruntimeCheck>,
         /// Why bars are missed, as far as known.
         causes: Vec<Cause>,
+    },
+    /// It has several CPUs, was simulated and compared.
+    ComparedMany {
+        /// The free-running simulation beside the measurement.
+        comparison: Box<ManyComparison>,
     },
     /// The simulator cannot express it yet.
     NotExpressible(String),
@@ -48,7 +56,11 @@ impl CaptureReport {
             Ok(capture) => {
                 let id = capture.id.to_string();
                 let done = || -> Result<Status, CompareError> {
-                    let comparison = compare(&capture, &BARS)?;
+                    if capture.meta.smp > 1 {
+                        let comparison = Box::new(compare_many(&capture, &MANY_BARS)?);
+                        return Ok(Status::ComparedMany { comparison });
+                    }
+                    let comparison = Box::new(compare(&capture, &BARS)?);
                     let (conformance, vruntime) = (conformance(&capture)?, vruntimes(&capture)?);
                     let mut causes = known_causes();
                     causes.retain(|c| c.capture == id && !c.bar.is_kept(&comparison));
@@ -64,6 +76,16 @@ impl CaptureReport {
             Err(e) => {
                 CaptureReport { id: path.display().to_string(), status: Status::Unreadable(e.to_string()) }
             }
+        }
+    }
+}
+
+impl CaptureReport {
+    /// The comparison of a capture of several CPUs.
+    fn many(&self) -> Option<(&str, &ManyComparison)> {
+        match &self.status {
+            Status::ComparedMany { comparison } => Some((self.id.as_str(), comparison)),
+            _ => None,
         }
     }
 }
@@ -106,13 +128,30 @@ pub struct Report {
     pub tool_version: &'static str,
     /// The bars.
     pub bars: Bars,
+    /// The bars for captures of several CPUs.
+    pub many_bars: ManyBars,
+    /// What the rework of 5.5 changed, real and simulated.
+    pub versions: Vec<Direction>,
+    /// Sums over the jobs that do not start pinned, by version, real and simulated.
+    pub totals: Vec<Total>,
     /// Every capture, by path.
     pub captures: Vec<CaptureReport>,
 }
 
 /// The results of all captures under the bars.
 pub fn validate(captures: Vec<CaptureReport>) -> Report {
-    Report { schema_version: 1, tool: "cfsim", tool_version: env!("CARGO_PKG_VERSION"), bars: BARS, captures }
+    let many: Vec<_> = captures.iter().filter_map(CaptureReport::many).map(|(id, c)| (job(id), c)).collect();
+    let (versions, totals) = (directions(&many), totals(&many));
+    Report {
+        schema_version: 1,
+        tool: "cfsim",
+        tool_version: env!("CARGO_PKG_VERSION"),
+        bars: BARS,
+        many_bars: MANY_BARS,
+        versions,
+        totals,
+        captures,
+    }
 }
 
 impl Report {
@@ -133,6 +172,17 @@ impl Report {
         pairs.filter(|(c, b)| missed(c, b)).map(|(c, b)| (c.id, b, c.cause(b))).collect()
     }
 
+    /// Captures of several CPUs.
+    pub fn many(&self) -> impl Iterator<Item = (&str, &ManyComparison)> {
+        self.captures.iter().filter_map(CaptureReport::many)
+    }
+
+    /// How many captures of several CPUs keep all their bars.
+    pub fn many_tally(&self) -> Tally {
+        let kept = self.many().filter(|(_, c)| c.ok()).count() as u64;
+        Tally { kept, of: self.many().count() as u64, required_pct: self.many_bars.captures_pct }
+    }
+
     fn tally(&self, required_pct: f64, keeps: impl Fn(&Comparison) -> bool) -> Tally {
         let (mut of, mut kept) = (0, 0);
         for c in self.compared().filter(|c| !is_calibrated_on(c.id)) {
@@ -143,7 +193,7 @@ impl Report {
     }
 
     /// The bars with their tallies, named. Captures that the machines are calibrated on do not count for the first three.
-    pub fn tallies(&self) -> [(&'static str, Tally); 5] {
+    pub fn tallies(&self) -> [(&'static str, Tally); 6] {
         let all = self.conformance();
         let v = self.vruntimes();
         let vruntimes =
@@ -163,6 +213,7 @@ impl Report {
                 self.tally(self.bars.overlap_captures_pct, |c| c.overlap_ok),
             ),
             ("wake-ups onto a busy CPU with need_resched right", wakeups),
+            ("captures of several CPUs with all bars kept", self.many_tally()),
             ("charges with the vruntime right", vruntimes),
         ]
     }
@@ -184,7 +235,8 @@ impl Report {
     /// Whether something was compared, everything could be read, and every bar is met.
     pub fn passed(&self) -> bool {
         let unreadable = self.captures.iter().any(|c| matches!(c.status, Status::Unreadable(_)));
-        self.compared().next().is_some() && !unreadable && self.tallies().iter().all(|(_, t)| t.met())
+        let some = self.compared().next().is_some() || self.many().next().is_some();
+        some && !unreadable && self.tallies().iter().all(|(_, t)| t.met())
     }
 
     /// The report as text: a line per capture, the misses in detail, those left out with the reason, the summary last.
@@ -218,6 +270,7 @@ impl Report {
             )?;
         }
         self.write_misses(out)?;
+        write_many(out, &self.many().collect::<Vec<_>>())?;
         self.write_left_out(out)?;
         self.write_summary(out)
     }
@@ -234,7 +287,10 @@ impl Report {
     }
 
     fn write_left_out(&self, out: &mut String) -> std::fmt::Result {
-        let left = self.captures.iter().filter(|c| !matches!(c.status, Status::Compared { .. }));
+        let left = self
+            .captures
+            .iter()
+            .filter(|c| matches!(c.status, Status::NotExpressible(_) | Status::Unreadable(_)));
         for (i, c) in left.enumerate() {
             if i == 0 {
                 writeln!(out, "\nnot compared:")?;
@@ -242,7 +298,7 @@ impl Report {
             match &c.status {
                 Status::NotExpressible(why) => writeln!(out, "  {}: not expressible: {why}", c.id)?,
                 Status::Unreadable(why) => writeln!(out, "  {}: unreadable: {why}", c.id)?,
-                Status::Compared { .. } => {}
+                Status::Compared { .. } | Status::ComparedMany { .. } => {}
             }
         }
         Ok(())
@@ -278,7 +334,7 @@ impl Report {
             )?;
         }
         let of = self.captures.len();
-        let compared = self.compared().count();
+        let compared = self.compared().count() + self.many().count();
         let verdict = if self.passed() { "every bar met" } else { "a bar is missed" };
         let calibrated = self.compared().filter(|c| is_calibrated_on(c.id)).count();
         writeln!(

@@ -1,8 +1,9 @@
-//! A capture's trace as a timeline of one CPU.
+//! A capture's trace as a timeline.
 
 use super::{EventKind, Label, NeedReschedTracker, SchedEvent, Timeline, Who};
 use crate::capture::Capture;
 use crate::capture::trace::{Context, TaskIx, TraceEvent, TraceKind};
+use sim_core::cpumask::MAX_CPUS;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -10,27 +11,45 @@ use thiserror::Error;
 /// is still taken for such a one: ten times the longest seen in the captures (about 10 µs).
 const TICK_SOFTIRQ_NS: u64 = 100_000;
 
-/// Why a capture is no timeline of one CPU.
+/// Why a capture is no timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FromCaptureError {
-    /// It has several CPUs.
-    #[error("the capture has {0} CPUs; one is needed")]
-    ManyCpus(u32),
+    /// None or too many CPUs.
+    #[error("the capture has {0} CPUs: allowed are 1 to {MAX_CPUS}")]
+    Cpus(u32),
+    /// The trace names a CPU that the machine does not have.
+    #[error("the trace names CPU {cpu}; the machine has {cpus}")]
+    Cpu {
+        /// As named.
+        cpu: u32,
+        /// How many there are.
+        cpus: u32,
+    },
 }
 
-/// The timeline of a capture of one CPU. Measured are the tasks of `result.json`, forked children included.
+/// The timeline of a capture. Measured are the tasks of `result.json`, forked children included.
 ///
 /// # Errors
-/// [`FromCaptureError`] when the capture has more than one CPU.
+/// [`FromCaptureError`] when the trace does not fit the number of CPUs.
 pub fn timeline(capture: &Capture) -> Result<Timeline, FromCaptureError> {
-    if capture.meta.smp != 1 {
-        return Err(FromCaptureError::ManyCpus(capture.meta.smp));
+    let cpus = capture.meta.smp;
+    if cpus == 0 || cpus > MAX_CPUS {
+        return Err(FromCaptureError::Cpus(cpus));
     }
     let mut tasks = Tasks::new(capture);
-    let mut tracker = NeedReschedTracker::default();
+    let mut trackers = vec![NeedReschedTracker::default(); cpus as usize];
     let mut events = Vec::new();
     for event in &capture.trace.events {
-        if let Some(kind) = kind(capture, event, &mut tasks, &tracker) {
+        let named = match event.kind {
+            TraceKind::Wakeup { target_cpu, .. } => target_cpu.max(event.cpu),
+            TraceKind::Migrate { to, .. } => to.max(event.cpu),
+            _ => event.cpu,
+        };
+        if named >= cpus {
+            return Err(FromCaptureError::Cpu { cpu: named, cpus });
+        }
+        let tracker = &mut trackers[event.cpu as usize];
+        if let Some(kind) = kind(capture, event, &mut tasks, tracker) {
             events.push(SchedEvent { at_ns: event.at_ns, cpu: event.cpu, kind });
         }
         match event.kind {
@@ -38,7 +57,7 @@ pub fn timeline(capture: &Capture) -> Result<Timeline, FromCaptureError> {
             _ => tracker.seen(event.flags.need_resched()),
         }
     }
-    Ok(Timeline { tasks: tasks.labels, events, t0_ns: capture.clock.t0_ns })
+    Ok(Timeline { cpus, tasks: tasks.labels, events, t0_ns: capture.clock.t0_ns })
 }
 
 fn kind(
@@ -53,14 +72,17 @@ fn kind(
             prev_blocked: !prev_state.starts_with('R'),
             next: tasks.who(*next),
         },
-        TraceKind::Wakeup { task, .. } => EventKind::Wakeup {
+        TraceKind::Wakeup { task, target_cpu, new } => EventKind::Wakeup {
             task: tasks.who(*task),
+            target: *target_cpu,
+            new: *new,
             need_resched_before: tracker.is_set(),
             need_resched_after: event.flags.need_resched(),
             curr_is_idle: capture.trace.pid(event.current) == 0,
             after_tick: event.flags.context() == Context::SoftIrq
                 && capture.clock.since_tick(event.at_ns).is_some_and(|ns| ns < TICK_SOFTIRQ_NS),
         },
+        TraceKind::Migrate { task, to, .. } => EventKind::Migrate { task: tasks.who(*task), to: *to },
         TraceKind::Fork { child, .. } => EventKind::Fork { child: tasks.who(*child) },
         TraceKind::Exit(task) => EventKind::Exit { task: tasks.who(*task) },
         _ => return None,

@@ -1,4 +1,4 @@
-//! What is measured of one CPU's schedule, alike for a real kernel's trace and for the simulator's events.
+//! What is measured of a schedule, alike for a real kernel's trace and for the simulator's events.
 //!
 //! **Measured span**: from T0 to the last time a measured task (of the workload, kernel threads excluded) leaves the CPU.
 //! A turn that began before T0 counts from T0. **Turn**: an unbroken stay on the CPU; picking the same task again does
@@ -6,6 +6,7 @@
 
 mod from_capture;
 mod histogram;
+mod many;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ mod wakeups;
 
 pub use from_capture::{FromCaptureError, timeline};
 pub use histogram::{Bins, Histogram};
+pub use many::{ManyCpus, Wanted, measure_many};
 pub use span::{Measures, TaskMeasure, measure};
 pub use wakeups::{NeedReschedTracker, WakeupVerdict, verdicts};
 
@@ -43,10 +45,15 @@ pub enum EventKind {
         /// Who comes.
         next: Who,
     },
-    /// A task becomes runnable on this CPU.
+    /// A task becomes runnable. need_resched and the current task are those of the CPU the event was recorded on, which
+    /// need not be the one the task waits on.
     Wakeup {
         /// Who.
         task: Who,
+        /// The CPU on whose queue it was put.
+        target: u32,
+        /// Whether it is its first wake-up.
+        new: bool,
         /// need_resched of the current task before the wake-up (see [`NeedReschedTracker`]).
         need_resched_before: bool,
         /// need_resched of the current task after the wake-up's preemption check.
@@ -55,6 +62,13 @@ pub enum EventKind {
         curr_is_idle: bool,
         /// Whether a tick may have set need_resched unseen since the last event: then `before` is not known for sure.
         after_tick: bool,
+    },
+    /// A task goes to another CPU's queue.
+    Migrate {
+        /// Who.
+        task: Who,
+        /// To this CPU.
+        to: u32,
     },
     /// The current task made another.
     Fork {
@@ -79,9 +93,11 @@ pub struct SchedEvent {
     pub kind: EventKind,
 }
 
-/// The events of one CPU, in order of time.
+/// The events of a machine, in order of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeline {
+    /// Number of CPUs; events name lower ones only.
+    pub cpus: u32,
     /// Who takes part.
     pub tasks: Vec<Label>,
     /// What happened, from before T0 on.

@@ -24,7 +24,7 @@ pub struct TaskMeasure {
 pub struct Measures {
     /// Length of the measured span, ns.
     pub span_ns: u64,
-    /// Switches of the CPU in the span, those of kernel threads and the idle task included.
+    /// Switches of all CPUs in the span, those of kernel threads and the idle task included.
     pub switches: u64,
     /// Every task that appears, in the timeline's order.
     pub tasks: Vec<TaskMeasure>,
@@ -69,7 +69,7 @@ pub fn measure(timeline: &Timeline) -> Measures {
                 switches += u64::from(in_span);
                 let (task, state) = (&mut tasks[prev.0 as usize], &mut states[prev.0 as usize]);
                 if let (State::Running { since }, true) = (*state, in_span) {
-                    let turn = at - since.max(start);
+                    let turn = at.saturating_sub(since.max(start));
                     task.cpu_ns += turn;
                     task.turns.push(turn);
                     *(if prev_blocked { &mut task.voluntary } else { &mut task.involuntary }) += 1;
@@ -87,7 +87,7 @@ pub fn measure(timeline: &Timeline) -> Measures {
                     *state = State::Woken { at };
                 }
             }
-            EventKind::Fork { .. } | EventKind::Exit { .. } => {}
+            EventKind::Migrate { .. } | EventKind::Fork { .. } | EventKind::Exit { .. } => {}
         }
     }
     Measures { span_ns: end - start, switches, tasks }

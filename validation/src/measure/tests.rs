@@ -12,6 +12,8 @@ fn switch(at_ns: u64, prev: Who, prev_blocked: bool, next: Who) -> SchedEvent {
 fn wakeup(at_ns: u64, task: Who, before: bool, after: bool, idle: bool) -> SchedEvent {
     let kind = EventKind::Wakeup {
         task,
+        target: 0,
+        new: false,
         need_resched_before: before,
         need_resched_after: after,
         curr_is_idle: idle,
@@ -28,7 +30,7 @@ fn made(events: Vec<SchedEvent>) -> Timeline {
         label("a", 2, true),
         label("kworker", 3, false),
     ];
-    Timeline { tasks, events, t0_ns: 100 }
+    Timeline { cpus: 1, tasks, events, t0_ns: 100 }
 }
 
 fn example() -> Timeline {
@@ -128,18 +130,23 @@ fn kept_captures_measure_as_the_kernel_counted() {
             // The counters were read just before the exit, which is one more voluntary switch and, rarely, another
             // involuntary one. Before the span lie the sleep until T0 of a task of the spec, a voluntary switch, and the
             // set-up, which a tick may have interrupted once.
+            // On several CPUs paths take as many times longer as CPUs are busy, and more ticks fall into them.
+            let cpus = i64::from(capture.meta.smp);
             let slept = i64::from(capture.result.top_level().any(|t| t.pid == counted.pid));
             let (vol, invol) =
                 (task.voluntary as i64 - counted.nvcsw + slept, task.involuntary as i64 - counted.nivcsw);
             assert!(
-                (0..=1).contains(&vol) && (-1..=2).contains(&invol),
+                (0..=1).contains(&vol) && (-cpus..=cpus + 1).contains(&invol),
                 "{path:?} {} {vol} {invol}",
                 counted.name
             );
             // The kernel also counts some 0.1 ms of set-up before T0, and not the 0.2–0.5 ms of tear-down; and it charges
             // a preempting task from its wake-up on, 2–4 µs before the switch.
             let (off, turns) = (task.cpu_ns as i64 - counted.run_ns, task.turns.len() as i64);
-            assert!(off.abs() < 500_000 + 4_000 * turns, "{path:?} {}: {off} ns", counted.name);
+            assert!(off.abs() < cpus * (500_000 + 4_000 * turns), "{path:?} {}: {off} ns", counted.name);
+        }
+        if capture.meta.smp > 1 {
+            continue;
         }
         let next_switch = |at| {
             let later = t.events.iter().skip_while(|e| e.at_ns < at);

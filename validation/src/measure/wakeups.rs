@@ -52,7 +52,14 @@ pub fn verdicts(timeline: &Timeline) -> Vec<WakeupVerdict> {
     for event in &timeline.events {
         match event.kind {
             EventKind::Switch { next, .. } => current = Some(next),
-            EventKind::Wakeup { task, need_resched_before, need_resched_after, curr_is_idle, after_tick } => {
+            EventKind::Wakeup {
+                task,
+                need_resched_before,
+                need_resched_after,
+                curr_is_idle,
+                after_tick,
+                ..
+            } => {
                 if !curr_is_idle && (timeline.t0_ns..=end).contains(&event.at_ns) {
                     found.push(WakeupVerdict {
                         at_ns: event.at_ns,
@@ -64,7 +71,7 @@ pub fn verdicts(timeline: &Timeline) -> Vec<WakeupVerdict> {
                     });
                 }
             }
-            EventKind::Fork { .. } | EventKind::Exit { .. } => {}
+            EventKind::Migrate { .. } | EventKind::Fork { .. } | EventKind::Exit { .. } => {}
         }
     }
     found

@@ -4,7 +4,7 @@ use super::program::{LabTask, Shared};
 use crate::capture::spec::Spec;
 use sim_core::kernel::Policy;
 use sim_core::program::{Action, ChildSpec, Program};
-use sim_core::{GroupId, Instant, Nanos};
+use sim_core::{CpuMask, GroupId, Instant, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,8 +27,10 @@ pub(super) fn driver(
     shared: &Arc<Shared>,
     t0: Instant,
     costs: DriverCosts,
+    free: Option<CpuMask>,
 ) -> Box<dyn Program> {
-    let mut actions: Vec<Action> = Vec::new();
+    // It starts where the captured one did, but may go elsewhere.
+    let mut actions: Vec<Action> = free.map(Action::SetAffinity).into_iter().collect();
     for (task, random) in spec.tasks.iter().zip(spec.task_streams()) {
         let mut setup = Vec::new();
         setup.extend(task.cpus.clone().map(Action::SetAffinity));
@@ -50,5 +52,12 @@ pub(super) fn driver(
         actions.push(Action::KernelRun(costs.reap));
     }
     let mut actions = actions.into_iter();
+    Box::new(move |_: &_| actions.next().unwrap_or(Action::Exit))
+}
+
+/// The shell that starts the driver.
+pub(super) fn shell(driver: Box<dyn Program>) -> Box<dyn Program> {
+    let child = ChildSpec { name: "wl".to_owned(), path: "wl".to_owned(), program: driver };
+    let mut actions = [Action::Fork(Box::new(child)), Action::WaitChild].into_iter();
     Box::new(move |_: &_| actions.next().unwrap_or(Action::Exit))
 }

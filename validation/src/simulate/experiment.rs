@@ -1,22 +1,28 @@
 //! A capture turned into a run of the simulator.
 
 use super::background::background;
-use super::driver::{DriverCosts, driver};
+use super::boot::{boot, boot_ends};
+use super::driver::{DriverCosts, driver, shell};
+use super::forking::forking;
 use super::machine::{CaptureMachine, UnknownMachine};
 use super::program::{Handle, Shared};
 use super::record::Recorder;
+use super::starts::{StartHooks, Starts};
 use crate::capture::Capture;
+use crate::capture::layout::LayoutError;
 use crate::capture::meta::UnknownKernel;
+use crate::capture::schedstat::LevelCounts;
 use crate::capture::spec::{Clock, ObjectKind, Spec, Step};
-use crate::measure::Timeline;
-use sim_core::kernel::hooks::{Hooks, NoHooks};
+use crate::capture::trace::TraceKind;
+use crate::measure::{FromCaptureError, Timeline, Wanted, measure_many, timeline};
+use sim_core::kernel::hooks::Hooks;
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::weight::shares_from_cgroup_weight;
 use sim_core::kernel::{Kernel, KernelConfig, Policy, PreemptModel, Profile, UnknownProfile};
 use sim_core::machine::MachineConfig;
 use sim_core::observe::Observer;
-use sim_core::program::{Objects, TaskSpec};
-use sim_core::{GroupId, Instant, Limits, Nanos, SimConfig, SimError, Simulation, TaskId};
+use sim_core::program::{Action, Objects, TaskSpec};
+use sim_core::{CpuId, CpuMask, GroupId, Instant, Limits, Nanos, SimConfig, SimError, Simulation, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
@@ -37,12 +43,18 @@ pub enum Inexpressible {
     /// A group has a quota.
     #[error("group {0} has a cpu.max: bandwidth control is not modelled yet")]
     Quota(String),
-    /// More than one CPU.
-    #[error("{0} CPUs: placement and balancing between CPUs are not modelled yet")]
+    /// More than one CPU where one is needed.
+    #[error("{0} CPUs: decision by decision only captures of one CPU are followed here")]
     ManyCpus(u32),
-    /// A step the simulator has no action for.
-    #[error("the step '{0}' has no counterpart yet")]
-    Step(&'static str),
+    /// Several CPUs, and nothing said of how they hang together.
+    #[error("{0} CPUs, and no word on their cores and caches")]
+    NoLayout(u32),
+    /// The CPUs cannot be simulated.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The trace does not fit the machine.
+    #[error(transparent)]
+    Trace(#[from] FromCaptureError),
     /// Autogroups are on.
     #[error("autogroups are on: they come with groups by weight")]
     Autogroup,
@@ -69,7 +81,12 @@ pub struct Experiment<'a> {
     machine: CaptureMachine,
     kernel: KernelConfig,
     t0: Instant,
+    /// See [`Shared::run_scatter`].
+    run_scatter: Nanos,
 }
+
+/// The lab's emulator executes one CPU for so long before the next.
+const EMULATOR_SLICE: Nanos = Nanos::from_micros(20);
 
 impl<'a> Experiment<'a> {
     /// Prepares the experiment, or says what it lacks.
@@ -78,22 +95,27 @@ impl<'a> Experiment<'a> {
     /// [`Inexpressible`].
     pub fn new(capture: &'a Capture) -> Result<Experiment<'a>, Inexpressible> {
         let spec = &capture.spec;
-        if capture.meta.smp != 1 {
-            return Err(Inexpressible::ManyCpus(capture.meta.smp));
-        }
         if let Some(group) = spec.groups.iter().find(|g| g.max.is_some_and(|m| m.quota.is_some())) {
             return Err(Inexpressible::Quota(group.path.clone()));
         }
         if capture.tunables.autogroup {
             return Err(Inexpressible::Autogroup);
         }
-        if spec.tasks.iter().any(|t| affects_all(&t.body)) {
-            return Err(Inexpressible::Step("affall"));
-        }
         let profile = Profile::by_name(capture.meta.profile()?)?;
         let machine = CaptureMachine::of(profile.name)?;
         let kernel = kernel(capture, profile)?;
-        Ok(Experiment { capture, machine, kernel, t0: t0(spec) })
+        if kernel.cpus == 1 {
+            let (t0, run_scatter) = (t0(spec, BEFORE), Nanos::ZERO);
+            return Ok(Experiment { capture, machine, kernel, t0, run_scatter });
+        }
+        let busy = measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus;
+        Ok(Experiment {
+            capture,
+            machine: machine.with_several_cpus(profile.name, forking(capture)),
+            t0: t0(spec, boot_ends(kernel.cpus)),
+            run_scatter: Nanos((EMULATOR_SLICE.0 as f64 * (busy - 1.0).clamp(0.0, 1.0)) as u64),
+            kernel,
+        })
     }
 
     /// The machine it runs on.
@@ -116,13 +138,31 @@ impl<'a> Experiment<'a> {
     /// # Errors
     /// [`Inexpressible::Run`] when a limit of the simulator is reached.
     pub fn run(&self, machine: &CaptureMachine) -> Result<Timeline, Inexpressible> {
+        Ok(self.run_counted(machine, 0, Starts::Free)?.0)
+    }
+
+    /// Runs it on `machine`: what a trace would show, and what the kernel would count of its balancing, by level. `seed`
+    /// changes what is not known of a machine with several CPUs: which CPU balances when, and how far a `run` overshoots.
+    ///
+    /// # Errors
+    /// [`Inexpressible::Run`] when a limit of the simulator is reached.
+    pub fn run_counted(
+        &self,
+        machine: &CaptureMachine,
+        seed: u32,
+        starts: Starts,
+    ) -> Result<(Timeline, Vec<LevelCounts>), Inexpressible> {
         let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
         let end = self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER;
-        let recorder = Recorder { from: self.t0 - Nanos::from_millis(1), ..Recorder::default() };
-        let mut sim = self.simulation(machine, end, recorder, NoHooks);
+        // On several CPUs it matters where the driver's children were put.
+        let from = if self.kernel.cpus == 1 { self.t0 - Nanos::from_millis(1) } else { Instant::ZERO };
+        let recorder = Recorder::starting(from, Instant::ZERO + self.driver_starts());
+        let mut sim = self.simulation(machine, seed, end, recorder, StartHooks::new(self.capture, starts));
         sim.run()?;
         let tasks = sim.tasks().to_vec();
-        Ok(sim.observer.timeline(&tasks, self.t0 + Nanos(machine.timer_irq_ns)))
+        let counts = sim.observer.balance().to_vec();
+        let timeline = sim.observer.timeline(self.kernel.cpus, &tasks, self.t0 + Nanos(machine.timer_irq_ns));
+        Ok((timeline, counts))
     }
 
     /// Runs what the driver did before T0, and gives the kernel as it then stands, with its tasks by name.
@@ -133,7 +173,7 @@ impl<'a> Experiment<'a> {
         &self,
         hooks: H,
     ) -> Result<(Kernel<H>, BTreeMap<String, TaskId>), Inexpressible> {
-        let mut sim = self.simulation(&self.machine, self.t0 - BEFORE_T0, (), hooks);
+        let mut sim = self.simulation(&self.machine, 0, self.t0 - BEFORE_T0, (), hooks);
         sim.run()?;
         let named = sim.tasks().iter().enumerate().map(|(i, t)| (t.name.clone(), TaskId::new(i))).collect();
         Ok((sim.into_kernel(), named))
@@ -142,15 +182,18 @@ impl<'a> Experiment<'a> {
     fn simulation<O: Observer, H: Hooks>(
         &self,
         machine: &CaptureMachine,
+        seed: u32,
         end: Instant,
         observer: O,
         hooks: H,
     ) -> Simulation<O, H> {
         let (objects, handles) = objects(&self.capture.spec);
-        let shared = Arc::new(self.shared(machine, handles));
+        let shared = Arc::new(self.shared(machine, seed, handles));
         let mut config = MachineConfig::new(machine.costs(self.capture.spec.slack));
         let since_tick = self.capture.clock.since_tick(self.capture.clock.t0_ns).unwrap_or(0);
         let tick = self.kernel.tick_ns();
+        // The emulator of the lab counts instructions, whichever CPU executes them.
+        config.shared_rate = self.kernel.cpus > 1;
         config.tick_phase = Nanos((self.t0.0 + tick - since_tick % tick) % tick);
         let kernel = self.kernel.clone();
         let duration = Some(Nanos(end.0));
@@ -161,17 +204,42 @@ impl<'a> Experiment<'a> {
             sim.add_task(task);
         }
         let costs = DriverCosts { child_to_sleep: CHILD_TO_SLEEP, reap: REAP };
-        sim.add_task(TaskSpec {
+        let driver = |free| driver(&self.capture.spec, &groups, &shared, self.t0, costs, free);
+        let mut first = TaskSpec {
             name: "wl".to_owned(),
             path: "wl".to_owned(),
-            start: Instant::ZERO + BEFORE,
+            start: Instant::ZERO + self.driver_starts(),
             nice: 0,
             policy: Policy::Normal,
             affinity: None,
             group: GroupId::ROOT,
-            program: driver(&self.capture.spec, &groups, &shared, self.t0, costs),
-        });
+            program: Box::new(|_: &_| Action::Exit),
+        };
+        if self.kernel.cpus == 1 {
+            first.program = driver(None);
+        } else {
+            boot(self.kernel.cpus, seed).into_iter().for_each(|task| {
+                sim.add_task(task);
+            });
+            // Where the driver is, and that it was forked a moment ago, matters to where its children go.
+            first.affinity = Some(CpuMask::one(self.driver_cpu()));
+            (first.name, first.path) = ("sh".to_owned(), "sh".to_owned());
+            first.program = shell(driver(Some(CpuMask::first(self.kernel.cpus))));
+        }
+        sim.add_task(first);
         sim
+    }
+
+    /// When the driver starts.
+    fn driver_starts(&self) -> Nanos {
+        if self.kernel.cpus == 1 { BEFORE } else { boot_ends(self.kernel.cpus) }
+    }
+
+    /// Where the driver was when it forked its first task.
+    fn driver_cpu(&self) -> CpuId {
+        let events = &self.capture.trace.events;
+        let fork = events.iter().find(|e| matches!(e.kind, TraceKind::Fork { .. }));
+        fork.map_or(CpuId(0), |e| CpuId(e.cpu.min(self.kernel.cpus - 1)))
     }
 
     /// A trace stamp in simulated time, if it lies after the start of the trace.
@@ -180,12 +248,14 @@ impl<'a> Experiment<'a> {
         self.t0.0.checked_add_signed(from_t0).map(Instant)
     }
 
-    fn shared(&self, machine: &CaptureMachine, objects: Vec<Handle>) -> Shared {
+    fn shared(&self, machine: &CaptureMachine, seed: u32, objects: Vec<Handle>) -> Shared {
         let spec = &self.capture.spec;
         Shared {
             objects,
             limit: spec.limit.map_or(Instant::NEVER, |ns| self.t0 + Nanos(ns)),
             run_overshoot: Nanos(machine.run_overshoot_ns),
+            run_scatter: self.run_scatter,
+            seed: u64::from(seed),
             by_loops: spec.clock == Clock::Loops,
             loops_per_us: self.capture.result.loops_per_us,
             getppid: GETPPID,
@@ -220,23 +290,19 @@ pub(crate) fn add_groups(
 /// `cpu.weight` of a group that sets none.
 const DEFAULT_WEIGHT: u32 = 100;
 
-fn t0(spec: &Spec) -> Instant {
+fn t0(spec: &Spec, before: Nanos) -> Instant {
     let per_task = Nanos::from_millis(spec.tasks.len() as u64);
-    Instant::ZERO + BEFORE + Nanos(spec.lead) + per_task + PHASE_WAIT
-}
-
-fn affects_all(steps: &[Step]) -> bool {
-    steps.iter().any(|s| match s {
-        Step::AffinityAll(_) => true,
-        Step::Loop(_, b) | Step::For(_, b) | Step::Fork(b) | Step::Jobs { body: b, .. } => affects_all(b),
-        _ => false,
-    })
+    Instant::ZERO + before + Nanos(spec.lead) + per_task + PHASE_WAIT
 }
 
 /// Boot values, then the capture's writes in their order, then checked against what was read back.
 fn kernel(capture: &Capture, profile: &'static Profile) -> Result<KernelConfig, Inexpressible> {
     let setting = |e: String| Inexpressible::Setting(e);
-    let mut k = KernelConfig::new(profile, capture.meta.smp);
+    let mut k = match (capture.meta.smp, &capture.meta.layout) {
+        (1, _) => KernelConfig::new(profile, 1),
+        (cpus, None) => return Err(Inexpressible::NoLayout(cpus)),
+        (_, Some(layout)) => KernelConfig::on(profile, Arc::new(layout.topology()?)),
+    };
     k.tunables = Tunables::boot(capture.meta.smp);
     for write in &capture.meta.set {
         let (name, value) = write.split_once('=').unwrap_or((write, ""));

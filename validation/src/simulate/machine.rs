@@ -1,5 +1,6 @@
 //! The captured machine: its delays, calibrated on two named captures per kernel and then fixed.
 
+use super::forking::Forking;
 use crate::capture::{Capture, find_captures};
 use crate::delays::{Delay, Path as DelayPath, delays};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,22 @@ pub fn is_calibrated_on(id: &str) -> bool {
 
 /// KiB read and written in one turn of the last of them.
 const LARGE_PIPE_TURN_KIB: i64 = 8;
+
+/// Kernels whose paths were not calibrated, and the one whose paths stand in for theirs. On several CPUs paths cost what
+/// the emulator makes of them, and are not compared.
+const NEAREST: [(&str, &str); 4] =
+    [("5.4", "5.10-debian"), ("5.5", "5.10-debian"), ("5.6", "5.10-debian"), ("5.7", "5.10-debian")];
+
+/// Context switch, wake-up, sleep call and pipe of the lab's own, small kernels, ns, per busy CPU: from the turns of `p7` in
+/// `smp4/per3_hog` (1 ms and 2.5 to 4.9 µs per busy CPU) and of `ping0` in `smp4/pp_half_hogs` (1 ms and 5 to 11 µs).
+const SMALL_KERNEL: [u64; 4] = [2_000, 1_500, 1_000, 1_000];
+
+/// From a wake-up on another, idle CPU to the switch there, ns: the middle of what captures of 4 and 8 CPUs show, whose
+/// medians lie between [`REMOTE_WAKES`].
+const fn remote_wake() -> u64 {
+    7_000
+}
+const REMOTE_WAKES: [u64; 2] = [4_000, 13_000];
 
 /// The table of machines, as the calibration wrote it.
 const MACHINES: &str = include_str!("../../capture-machines.json");
@@ -72,6 +89,9 @@ pub struct CaptureMachine {
     pub fork_child_ns: u64,
     /// See [`Costs::exit`]: from the driver's last look at the clock.
     pub exit_ns: u64,
+    /// See [`Costs::ipi`]: on several CPUs only.
+    #[serde(default = "remote_wake")]
+    pub remote_wake_ns: u64,
 }
 
 impl CaptureMachine {
@@ -81,8 +101,10 @@ impl CaptureMachine {
     /// When no capture of such a kernel was calibrated.
     pub fn of(profile: &str) -> Result<CaptureMachine, UnknownMachine> {
         let all: Vec<CaptureMachine> = serde_json::from_str(MACHINES).unwrap_or_default();
+        let nearest =
+            NEAREST.iter().find(|(name, _)| *name == profile).map_or(profile, |(_, nearest)| nearest);
         all.into_iter()
-            .find(|m| m.profile == profile)
+            .find(|m| m.profile == nearest)
             .ok_or_else(|| UnknownMachine { profile: profile.to_owned() })
     }
 
@@ -104,9 +126,38 @@ impl CaptureMachine {
             fork: Nanos(self.fork_ns),
             fork_child: Nanos(self.fork_child_ns),
             exit: Nanos(self.exit_ns),
+            ipi: Nanos(self.remote_wake_ns),
             timer_slack: Nanos(slack_ns),
             ..Costs::preset(Preset::Zero)
         }
+    }
+
+    /// The machine with several CPUs, and with what forking costs there if that is known.
+    pub(super) fn with_several_cpus(&self, profile: &str, forking: Option<Forking>) -> CaptureMachine {
+        let mut m = self.clone();
+        if NEAREST.iter().any(|(name, _)| *name == profile) {
+            [m.context_switch_ns, m.wakeup_ns, m.sleep_ns, m.pipe_ns] = SMALL_KERNEL;
+        }
+        if let Some(f) = forking {
+            let back = m.context_switch_ns + m.syscall_exit_ns;
+            m.fork_ns = f.fork_ns.saturating_sub(back);
+            m.fork_child_ns = f.child_ns.saturating_sub(back);
+            m.exit_ns = f.exit_ns;
+        }
+        m
+    }
+
+    /// Machines with several CPUs that the captures would allow as well: all delays up to `ns` shorter or longer, and
+    /// wake-ups of other CPUs as quick or slow as in some captures.
+    pub fn equally_likely(&self, ns: i64) -> Vec<CaptureMachine> {
+        let [quick, slow] = REMOTE_WAKES;
+        let mut machines = Vec::new();
+        for shift in [0, -ns, ns] {
+            for remote_wake_ns in [self.remote_wake_ns, quick, slow] {
+                machines.push(CaptureMachine { remote_wake_ns, ..self.shifted(shift) });
+            }
+        }
+        machines.split_off(1)
     }
 
     /// Every delay moved by `ns`, none below zero: the band of what delays known to ±1 µs allow.
@@ -255,5 +306,6 @@ fn from_delays(
         fork_ns: ns(mean(DelayPath::ForkCycle)? - wakeup - exit.max(0)),
         fork_child_ns: ns(mean(DelayPath::ForkChild)? - TIMER_IRQ_NS - back),
         exit_ns: ns(mean(DelayPath::Finish)? + TIMER_IRQ_NS),
+        remote_wake_ns: remote_wake(),
     })
 }

@@ -2,14 +2,18 @@
 //! the captured machine's delays.
 
 mod background;
+mod boot;
 mod driver;
 mod experiment;
+mod forking;
 mod machine;
 mod program;
 mod record;
+mod starts;
 
 pub(crate) use experiment::add_groups;
 pub use experiment::{Experiment, Inexpressible};
 pub use machine::{
     Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate, is_calibrated_on,
 };
+pub use starts::Starts;

@@ -1,6 +1,6 @@
 //! The lab driver's workload language, interpreted in the simulator as the driver interprets it in the guest.
 
-use crate::capture::spec::{LabRandom, ObjectIx, Step};
+use crate::capture::spec::{LabRandom, ObjectIx, Span, Step};
 use sim_core::program::{Action, ChildSpec, Program, ProgramContext, Work};
 use sim_core::{BarrierId, Instant, Nanos, PipeId, SemId};
 use std::collections::VecDeque;
@@ -23,6 +23,10 @@ pub(super) struct Shared {
     pub(super) limit: Instant,
     /// How far a `run` overshoots: the loop looks at the clock now and then.
     pub(super) run_overshoot: Nanos,
+    /// On several CPUs, how much further at most: the CPU clock goes on while the emulator executes other CPUs.
+    pub(super) run_scatter: Nanos,
+    /// Of that scatter.
+    pub(super) seed: u64,
     /// `run` measures turns of a calibrated loop, not the CPU clock.
     pub(super) by_loops: bool,
     /// Turns of the calibrated loop per microsecond.
@@ -51,6 +55,8 @@ pub(super) struct LabTask {
     path: String,
     name: String,
     random: LabRandom,
+    /// Apart from the workload's own draws.
+    scatter: LabRandom,
     frames: Vec<Frame>,
     pending: VecDeque<Action>,
     /// Children not waited for, and children forked in all.
@@ -80,6 +86,9 @@ impl LabTask {
         setup: impl IntoIterator<Item = Action>,
     ) -> LabTask {
         LabTask {
+            scatter: LabRandom::for_seed(
+                path.bytes().fold(shared.seed, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(b))),
+            ),
             shared,
             path,
             name,
@@ -117,7 +126,8 @@ impl LabTask {
         if self.shared.by_loops {
             return Action::Run(Work::Capacity(Nanos(ns)));
         }
-        Action::Run(Work::CpuTime(Nanos(ns) + self.shared.run_overshoot))
+        let scatter = self.scatter.pick(Span { lo: 0, hi: self.shared.run_scatter.0 });
+        Action::Run(Work::CpuTime(Nanos(ns) + self.shared.run_overshoot + Nanos(scatter)))
     }
 
     /// One step as an action; none when it only changed what comes next.
@@ -184,8 +194,7 @@ impl LabTask {
             }
             Step::SysIo(n) => Action::KernelRun(Nanos(self.shared.getppid.0 * n)),
             Step::Affinity(mask) => Action::SetAffinity(mask.clone()),
-            // Refused before the run: see Inexpressible.
-            Step::AffinityAll(_) => return None,
+            Step::AffinityAll(mask) => Action::SetSiblingsAffinity(mask.clone()),
         })
     }
 

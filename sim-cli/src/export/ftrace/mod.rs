@@ -293,9 +293,7 @@ impl<W: Write> Observer for Ftrace<W> {
             | Event::LoadBalance { .. }
             | Event::ActiveBalance { .. }
             | Event::NonTask { .. }
-            | Event::StopRuntime { .. }
-            | Event::LoadBalance { .. }
-            | Event::ActiveBalance { .. } => {}
+            | Event::StopRuntime { .. } => {}
         }
     }
 }

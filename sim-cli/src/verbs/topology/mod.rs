@@ -108,6 +108,11 @@ impl Source {
     }
 }
 
+/// The machine that a text names: a shape, a machine's name, or a file.
+pub(crate) fn machine_of(text: &str) -> Result<Arc<Topology>, Failure> {
+    Source::named_or_file(text).map(|s| s.topology)
+}
+
 /// Whether a text is TOML with a `[machine]` or a scenario rather than what other programs write.
 fn is_toml(text: &str) -> bool {
     let table = |line: &str| {

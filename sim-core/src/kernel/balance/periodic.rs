@@ -2,7 +2,7 @@
 
 use crate::id::CpuId;
 use crate::kernel::Kernel;
-use crate::kernel::domains::DomainId;
+use crate::kernel::domains::{DomainFlags, DomainId};
 use crate::kernel::hooks::Hooks;
 use crate::observe::{IdleType, Observer};
 use crate::time::Instant;
@@ -84,6 +84,22 @@ impl<H: Hooks> Kernel<H> {
             rq.max_idle_balance_cost = migration_cost.max(cost);
         }
         rq.next_balance = next;
+    }
+
+    /// One attempt at each domain of a CPU, due or not, until tasks have moved: for a driver that follows a trace and knows
+    /// only which attempts moved something.
+    pub fn balance_now<O: Observer>(&mut self, cpu: CpuId, idle: IdleType, now: Instant, o: &mut O) {
+        let domains = Arc::clone(&self.domains);
+        self.refresh_blocked_load(cpu, now);
+        for (sd, domain) in domains.chain(cpu) {
+            if idle == IdleType::NewlyIdle && !domain.flags.has(DomainFlags::BALANCE_NEWIDLE) {
+                continue;
+            }
+            let attempt = self.load_balance(cpu, sd, idle, now, o);
+            if attempt.moved > 0 || !attempt.goes_on {
+                break;
+            }
+        }
     }
 
     fn balances_as_busy(&self, cpu: CpuId, idle: IdleType) -> bool {

@@ -99,7 +99,12 @@ fn task<'a>(
 ) -> Option<(TaskIx, &'a str)> {
     let (left, rest) = s.rsplit_once(end_key)?;
     let (left, pid) = left.rsplit_once(pid_key)?;
-    Some((names.get(digits(pid)?, left.strip_prefix(comm_key)?), rest))
+    let pid = digits(pid)?;
+    let shown = rest.split(' ').next().and_then(digits);
+    if let Some(prio) = shown.filter(|_| end_key.ends_with("prio=")) {
+        names.prios.insert(pid, prio);
+    }
+    Some((names.get(pid, left.strip_prefix(comm_key)?), rest))
 }
 
 fn switch(fields: &str, names: &mut Interner) -> Option<TraceKind> {

@@ -119,6 +119,8 @@ impl Trace {
 pub(super) struct Interner {
     known: BTreeMap<TaskName, TaskIx>,
     tasks: Vec<TaskName>,
+    /// The priority last shown, by pid.
+    pub(super) prios: BTreeMap<u32, u32>,
 }
 
 impl Interner {

@@ -3,6 +3,7 @@
 use super::line::{Line, parse_line};
 use super::{Interner, Trace};
 use flate2::bufread::MultiGzDecoder;
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 use thiserror::Error;
 
@@ -35,6 +36,26 @@ pub struct ReadStats {
     pub malformed: u64,
     /// Number of the first malformed line, from 1.
     pub first_malformed: Option<u64>,
+    /// The priority with which events last show each pid. The compact form leaves priorities out.
+    pub prios: BTreeMap<u32, u32>,
+    /// Where the numbers of events and lines begin to lie further apart: event, line.
+    steps: Vec<(usize, u64)>,
+}
+
+impl ReadStats {
+    /// The line, from 1, of an event, from 0.
+    pub fn line_of(&self, event: usize) -> u64 {
+        let after = self.steps.partition_point(|(e, _)| *e <= event);
+        let (from, line) = after.checked_sub(1).map_or((0, 1), |i| self.steps[i]);
+        line + (event - from) as u64
+    }
+
+    /// Notes that the event read next is on the present line.
+    fn event(&mut self, index: usize) {
+        if self.line_of(index) != self.lines {
+            self.steps.push((index, self.lines));
+        }
+    }
 }
 
 /// Why a trace is refused.
@@ -111,7 +132,10 @@ fn read_text(mut text: impl BufRead, limits: TraceLimits) -> Result<(Trace, Read
             Line::Event(_) if events.len() >= limits.events => {
                 return Err(TraceError::TooManyEvents(limits.events));
             }
-            Line::Event(event) => events.push(event),
+            Line::Event(event) => {
+                stats.event(events.len());
+                events.push(event);
+            }
             Line::Unknown => stats.unknown += 1,
             Line::Malformed => {
                 stats.malformed += 1;
@@ -125,5 +149,6 @@ fn read_text(mut text: impl BufRead, limits: TraceLimits) -> Result<(Trace, Read
             first: stats.first_malformed.unwrap_or(0),
         });
     }
+    stats.prios = std::mem::take(&mut names.prios);
     Ok((Trace { tasks: names.into_tasks(), events }, stats))
 }

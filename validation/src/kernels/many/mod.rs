@@ -1,0 +1,16 @@
+//! Captures of several CPUs: how tasks are spread, beside the simulator.
+
+mod bars;
+mod causes;
+mod compare;
+mod figures;
+mod report;
+mod shares;
+mod versions;
+
+pub use bars::{MANY_BARS, ManyBars};
+pub use causes::{ManyCause, many_causes};
+pub use compare::{Check, ManyBar, ManyComparison, compare_many};
+pub use figures::Figures;
+pub(super) use report::{job, write_many};
+pub use versions::{Direction, Named, Order, Total, VERSIONS, directions, totals};
