@@ -196,16 +196,18 @@ fn longest_after_pile(profile: &str, topology: &Arc<Topology>, hogs: usize) -> N
 
 /// Every idle CPU tries each of its domains at least once in `max_interval`, at a tick; a task counts as cache-hot until
 /// `cache_nice_tries` attempts have failed, and two more lead to active balance. Kicks and the piled-up tasks' own wait for a
-/// first turn (in which they open their masks) take some ticks each.
+/// first turn (in which they open their masks) take some ticks each. Until then attempts meet only pinned tasks, and
+/// each doubles the interval, up to half a second (`MAX_PINNED_INTERVAL`, smp.md §4.3.1 step 8).
 fn balance_bound(config: &KernelConfig, hogs: usize) -> Nanos {
     let domains = config.domains().unwrap();
     let chain = domains.chain(CpuId(0));
     let ms: u64 =
         chain.map(|(_, sd)| u64::from(sd.max_interval_ms) * u64::from(sd.cache_nice_tries + 3)).sum();
-    Nanos(ms * 1_000_000 + (4 + hogs as u64) * 2 * config.tick_ns())
+    Nanos((ms + 512) * 1_000_000 + (4 + hogs as u64) * 2 * config.tick_ns())
 }
 
-/// No CPU idles beyond its balance bound while a task it may run waits in the same domain.
+/// No CPU idles beyond its balance bound while a task it may run waits in the same domain. Where versions let it
+/// happen, beyond one domain or for light tasks, reported cases show it by the rule's name (`scenarios/cases`).
 #[test]
 fn no_cpu_idles_beyond_its_balance_bound() {
     for profile in PROFILES {
@@ -219,19 +221,6 @@ fn no_cpu_idles_beyond_its_balance_bound() {
             }
         }
     }
-}
-
-/// Where versions let CPUs idle all the same, by the rule that says so.
-#[test]
-fn where_idle_cpus_are_left_idle() {
-    let nodes = topology((2, 1, 8, 1));
-    // A node with a quarter of its CPUs' number of tasks is left alone (`numa-quarter`, 5.11): but never a queue of two.
-    // Beyond a node idle counts that differ by one are balanced (smp.md §4.4.5): of 16 hogs one may stay queued for ever.
-    let longest = longest_after_pile("6.1", &nodes, 16);
-    assert!(longest > Nanos::from_secs(3), "{longest}");
-    // Below, in one node, nothing stays queued.
-    let bound = balance_bound(&KernelConfig::on(Profile::by_name("6.1").unwrap(), topology((1, 1, 8, 1))), 8);
-    assert!(longest_after_pile("6.1", &topology((1, 1, 8, 1)), 8) <= bound);
 }
 
 /// Mean and standard error of a figure over seeds.
