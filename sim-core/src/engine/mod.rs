@@ -79,6 +79,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ) -> Simulation<O, H> {
         let Costs { scan_cpu, balance, balance_cpu, .. } = config.machine.costs;
         config.kernel.searches = SearchCosts { scan_cpu, balance, balance_cpu };
+        let mut kernel = Kernel::new(config.kernel.clone(), hooks);
+        kernel.idle_for_long();
         let mut queue = EventQueue::with_capacity(PRUNE_AT_LEAST + 1);
         for (i, s) in config.machine.speed_changes.iter().enumerate() {
             queue.push(s.at, Happening::Speed(i as u32));
@@ -92,7 +94,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             busy_cpus: 0,
             costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
             cpus: (0..config.kernel.cpus).map(|_| Cpu::idle()).collect(),
-            kernel: Kernel::new(config.kernel.clone(), hooks),
+            kernel,
             config,
             observer,
             objects,

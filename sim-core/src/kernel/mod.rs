@@ -203,7 +203,6 @@ impl<H: Hooks> Kernel<H> {
         let queues: Vec<CfsRqId> = (0..cpus).map(CfsRqId::new).collect();
         let topology = Arc::clone(&config.topology);
         let domains = config.domains().expect("the partitions have been checked");
-        let smt = topology.cores().iter().any(|core| core.count() > 1);
         let mut kernel = Kernel {
             rqs: queues.iter().map(|q| Rq::new(*q)).collect(),
             cfs_rqs: (0..cpus).map(root).collect(),
@@ -211,7 +210,7 @@ impl<H: Hooks> Kernel<H> {
             tasks: Vec::new(),
             groups: vec![TaskGroup::root(queues)],
             llc_shared: (0..domains.nr_llcs())
-                .map(|i| LlcShared::new(domains.llc_span(LlcId::new(i)), smt))
+                .map(|i| LlcShared::new(domains.llc_span(LlcId::new(i))))
                 .collect(),
             balancing: Balancing::new(&config, &domains),
             topology,
@@ -233,6 +232,16 @@ impl<H: Hooks> Kernel<H> {
     /// Makes what the kernel leaves to chance depend on a run's seed.
     pub fn seed(&mut self, seed: u64) {
         self.balancing.seed(seed);
+    }
+
+    /// Makes a booted machine one that has idled for long: passes have found every CPU of every cache idle. Right after
+    /// boot a kernel with `SIS_UTIL` searches no CPU, until its first pass.
+    pub fn idle_for_long(&mut self) {
+        let smt = self.topology.cores().iter().any(|core| core.count() > 1);
+        for (i, llc) in self.llc_shared.iter_mut().enumerate() {
+            llc.has_idle_cores = smt;
+            llc.nr_idle_scan = self.domains.llc_span(LlcId::new(i)).count() as u32;
+        }
     }
 
     /// The CPUs of a booted machine idle without ticks.

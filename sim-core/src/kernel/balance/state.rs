@@ -176,11 +176,9 @@ pub struct LlcShared {
 }
 
 impl LlcShared {
-    /// The record of a cache whose CPUs have idled for long, before their ticks are stopped: passes have found every CPU
-    /// idle. Right after boot, the kernel has zero and false here, and searches for nothing.
-    pub fn new(cpus: &CpuMask, smt: bool) -> LlcShared {
-        let weight = cpus.count() as u32;
-        LlcShared { nr_busy_cpus: weight, has_idle_cores: smt, nr_idle_scan: weight }
+    /// The record of a cache at boot: no CPU has its tick stopped yet.
+    pub fn new(cpus: &CpuMask) -> LlcShared {
+        LlcShared { nr_busy_cpus: cpus.count() as u32, ..LlcShared::default() }
     }
 }
 
