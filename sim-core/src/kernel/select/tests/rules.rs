@@ -130,6 +130,8 @@ fn a_timer_on_an_idle_cpu_stacks_by_version() {
         r.k.llc_shared[0].nr_idle_scan = 11;
         let (first, second) = (r.sleeper(3, 200), r.sleeper(3, 200));
         assert_eq!(chosen(&r.wake(first, 3, None, false)), (3, SelectRule::TargetIdle), "{profile}");
+        // The first is queued now, and the idle task still current.
+        r.k.rqs[3].nr_running = 1;
         let stacks = ["5.6", "5.7", "5.10", "5.12", "5.13", "5.15"].contains(&profile);
         let at = chosen(&r.wake(second, 3, None, false));
         assert_eq!(at == (3, SelectRule::KthreadStacking), stacks, "{profile}: {at:?}");
