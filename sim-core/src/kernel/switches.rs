@@ -1,4 +1,4 @@
-//! Rules switched on by name on top of a profile: any of [`CHANGES`](super::changes::CHANGES), so that one change can be
+//! Rules switched on by name on top of a profile: any of [`CHANGES`], so that one change can be
 //! tried alone, and rules older than every profile.
 
 use super::KernelConfig;

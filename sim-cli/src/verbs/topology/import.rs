@@ -7,7 +7,7 @@ use clap::Args;
 use sim_workloads::topology::to_toml;
 use std::path::PathBuf;
 
-/// Write a machine as TOML, for the [machine] of a scenario
+/// Write a machine as TOML, for the machine table of a scenario
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
