@@ -1,8 +1,8 @@
-//! Rules switched on by name on top of a profile: any of [`CHANGES`], so that one change can be
+//! Rules switched on by name on top of a profile: any of [`changes`], so that one change can be
 //! tried alone, and rules older than every profile.
 
 use super::KernelConfig;
-use super::changes::CHANGES;
+use super::changes::changes;
 use super::rules::Rules;
 use thiserror::Error;
 
@@ -49,7 +49,7 @@ impl KernelConfig {
     /// # Errors
     /// When there is no rule of this name.
     pub fn switch_rule(&mut self, name: &str) -> Result<(), UnknownRule> {
-        let change = CHANGES.iter().map(|c| (c.id, c.apply));
+        let change = changes().map(|c| (c.id, c.apply));
         let mut known = change.chain(SWITCHES.iter().map(|s| (s.id, s.apply)));
         let (id, apply) =
             known.find(|(id, _)| *id == name).ok_or_else(|| UnknownRule { found: name.to_owned() })?;
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        assert!(SWITCHES.iter().all(|s| CHANGES.iter().all(|c| c.id != s.id)));
+        assert!(SWITCHES.iter().all(|s| changes().all(|c| c.id != s.id)));
     }
 
     #[test]
