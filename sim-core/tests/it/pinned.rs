@@ -1,5 +1,4 @@
-//! One-CPU machines decide as they did when rules for many CPUs came: digests of schedules, pinned then. The last version
-//! without such rules gave the same figures for the same mix.
+//! One-CPU machines go on deciding as they did when rules for many CPUs came: digests of schedules, pinned then.
 
 use crate::support::{config, profiles, run, run_sleep, script, task};
 use sim_core::machine::{Costs, Preset};
