@@ -52,7 +52,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                         return Ok(());
                     }
                 }
-                Then::Next => self.next_action(cpu, task)?,
+                Then::Next => self.next_action(task)?,
                 Then::Attempt(op) => {
                     if self.attempt_op(cpu, task, op)? {
                         return Ok(());
@@ -96,17 +96,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         (t.burst, t.then, t.in_kernel) = (Burst::work_ns(time.0), then, true);
     }
 
-    fn next_action(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+    fn next_action(&mut self, task: TaskId) -> Result<(), SimError> {
         let cx = ProgramContext { now: self.now, task, cpu_time: self.kernel.task_runtime(task, self.now) };
         let t = &mut self.tasks[task.index()];
         t.blocked_since = None;
         let action = t.program.next(&cx);
         self.check_action(task, &action)?;
-        self.begin(cpu, task, action, cx.cpu_time);
+        self.begin(task, action, cx.cpu_time);
         Ok(())
     }
 
-    fn begin(&mut self, cpu: CpuId, task: TaskId, action: Action, cpu_time: Nanos) {
+    fn begin(&mut self, task: TaskId, action: Action, cpu_time: Nanos) {
         let c = *self.cost();
         let op = match action {
             Action::Run(Work::Capacity(d)) => return self.tasks[task.index()].burst = Burst::work_ns(d.0),
@@ -155,7 +155,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::SetTimerSlack(_) | Action::Yield => (Nanos::ZERO, Op::Kernel(action)),
             Action::Exit => (c.exit, Op::Exit),
         };
-        let _ = cpu;
         self.enter(task, c.syscall_entry + op.0, Then::Attempt(op.1));
     }
 

@@ -175,7 +175,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Brings every newly set need_resched to a call of `__schedule` in due time. `delay` is the rest of the interrupt
     /// handled on the active CPU.
     pub(super) fn settle(&mut self, delay: Nanos) {
-        self.wake_stoppers();
+        if self.kernel.stops_requested() {
+            self.wake_stoppers();
+        }
         while let Some(cpu) = self.kernel.take_nohz_kick() {
             self.queue.push(self.now + self.cost().ipi, Happening::NohzKick(cpu));
         }

@@ -35,6 +35,11 @@ impl<H: Hooks> Kernel<H> {
         self.stop_requests.push(cpu);
     }
 
+    /// Whether any stopper thread is wanted and the driver has not heard of it yet.
+    pub fn stops_requested(&self) -> bool {
+        !self.stop_requests.is_empty()
+    }
+
     /// Whether a CPU's stopper thread is wanted and the driver has not heard of it yet.
     pub fn stop_requested(&self, cpu: CpuId) -> bool {
         self.stop_requests.contains(&cpu)

@@ -154,6 +154,20 @@ pub fn validate(captures: Vec<CaptureReport>) -> Report {
     }
 }
 
+/// How many of the captures that can judge the simulator keep a bar.
+fn tally<'a, C: 'a>(
+    captures: impl Iterator<Item = (&'a str, &'a C)>,
+    required_pct: f64,
+    keeps: impl Fn(&C) -> bool,
+) -> Tally {
+    let (mut of, mut kept) = (0, 0);
+    for (_, comparison) in captures.filter(|(id, _)| !is_calibrated_on(id)) {
+        of += 1;
+        kept += u64::from(keeps(comparison));
+    }
+    Tally { kept, of, required_pct }
+}
+
 impl Report {
     fn compared(&self) -> impl Iterator<Item = Compared<'_>> {
         self.captures.iter().filter_map(|c| match &c.status {
@@ -177,22 +191,16 @@ impl Report {
         self.captures.iter().filter_map(CaptureReport::many)
     }
 
-    /// How many captures of several CPUs keep all their bars.
+    /// How many captures of several CPUs keep all their bars, of those not calibrated on.
     pub fn many_tally(&self) -> Tally {
-        let kept = self.many().filter(|(_, c)| c.ok()).count() as u64;
-        Tally { kept, of: self.many().count() as u64, required_pct: self.many_bars.captures_pct }
+        tally(self.many(), self.many_bars.captures_pct, ManyComparison::ok)
     }
 
     fn tally(&self, required_pct: f64, keeps: impl Fn(&Comparison) -> bool) -> Tally {
-        let (mut of, mut kept) = (0, 0);
-        for c in self.compared().filter(|c| !is_calibrated_on(c.id)) {
-            of += 1;
-            kept += u64::from(keeps(c.comparison));
-        }
-        Tally { kept, of, required_pct }
+        tally(self.compared().map(|c| (c.id, c.comparison)), required_pct, keeps)
     }
 
-    /// The bars with their tallies, named. Captures that the machines are calibrated on do not count for the first three.
+    /// The bars with their tallies, named. Captures that the machines are calibrated on count for none but need_resched and vruntimes.
     pub fn tallies(&self) -> [(&'static str, Tally); 6] {
         let all = self.conformance();
         let v = self.vruntimes();

@@ -22,9 +22,13 @@ const CALIBRATED_ON: [&str; 5] = [
 /// Kernels with captures, as their folders are called.
 const KERNELS: [&str; 2] = ["5.10", "6.1"];
 
+/// The captures of several CPUs, of every kernel, from which [`SMALL_KERNEL`] was read.
+const SMALL_KERNEL_FROM: [&str; 2] = ["smp4/per3_hog", "smp4/pp_half_hogs"];
+
 /// Whether a capture, by kind, kernel and name, is one of those calibrated on: it cannot judge the simulator.
 pub fn is_calibrated_on(id: &str) -> bool {
     KERNELS.iter().any(|k| CALIBRATED_ON.iter().any(|n| n.replace("KERNEL", k) == id))
+        || SMALL_KERNEL_FROM.iter().any(|job| id.ends_with(job))
 }
 
 /// KiB read and written in one turn of the last of them.

@@ -64,6 +64,10 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) -> CpuId {
         let prev = self.tasks[task.index()].cpu;
+        if self.rqs.len() == 1 && !O::DECISIONS {
+            // No choice, and nobody to tell.
+            return prev;
+        }
         let (by, sync) = match why {
             SelectFor::Wake { by, sync, .. } => (by, sync),
             SelectFor::Fork | SelectFor::Exec => (prev, false),
