@@ -85,16 +85,16 @@ impl SpreadReport {
     /// As tables for people.
     pub(crate) fn text(&self) -> String {
         let ns = |v: u64| text::duration(v as f64);
-        let reasons: Vec<&str> = self.migrations.keys().copied().collect();
-        let heads = [vec!["migrations by reason"], reasons].concat();
-        let counts = self.migrations.values().map(u64::to_string);
+        let names = MigrateReason::ALL.map(MigrateReason::name);
+        let heads = [vec!["migrations by reason"], names.to_vec()].concat();
+        let counts = names.iter().map(|name| self.migrations[name].to_string());
         let mut out = text::table(&heads, vec![["".to_owned()].into_iter().chain(counts).collect()]);
         out += "\n";
-        let near = self.waiting_beside_idle_ns.iter().map(|(near, time)| format!("{near} {}", ns(*time)));
+        let near = Near::ALL.map(Near::name).map(|n| format!("{n} {}", ns(self.waiting_beside_idle_ns[n])));
         out += &format!(
             "a task waited while a CPU idled: {} in all (nearest idle CPU in the same {})\n",
             ns(self.wasted_cpu_time_ns),
-            near.collect::<Vec<_>>().join(", ")
+            near.join(", ")
         );
         let share = self.wakeups_on_previous_cpu.map_or_else(|| "-".to_owned(), text::percent);
         out += &format!("wake-ups on the previous CPU: {share}\n");
