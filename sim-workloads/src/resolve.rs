@@ -7,6 +7,7 @@ use sim_core::kernel::{KernelConfig, Profile};
 use sim_core::machine::topology::Topology;
 use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
 use sim_core::{CpuId, Instant, Limits, Nanos, SimConfig};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The profile of a scenario that names none.
@@ -25,6 +26,20 @@ pub struct Resolved {
     pub warmup: Nanos,
     /// Seed of all random draws.
     pub seed: u64,
+    /// Where the costs come from.
+    preset: Preset,
+    /// Costs the scenario gives itself: these are certain.
+    given: BTreeSet<String>,
+}
+
+impl Resolved {
+    /// The configuration with uncertain costs drawn from their ranges, as they may be under this seed.
+    pub fn drawn(&self, seed: u64) -> SimConfig {
+        let mut config = self.config.clone();
+        config.machine.costs =
+            config.machine.costs.drawn(self.preset, |name| self.given.contains(name), seed);
+        config
+    }
 }
 
 /// Whether a kernel with these rules has the tunable.
@@ -50,7 +65,13 @@ impl Document {
             let message = format!("{duration} is too long: at most {} can be simulated", config.limits.time);
             return Err(self.error_at(&["run", "duration"], message));
         }
-        Ok(Resolved { config, warmup: scenario.run.warmup.map_or(Nanos::ZERO, |d| d.0), seed: scenario.seed })
+        Ok(Resolved {
+            config,
+            warmup: scenario.run.warmup.map_or(Nanos::ZERO, |d| d.0),
+            seed: scenario.seed,
+            preset: self.preset(),
+            given: scenario.costs.costs.keys().cloned().collect(),
+        })
     }
 
     fn kernel_config(&self) -> Result<KernelConfig, ScenarioError> {
@@ -145,9 +166,13 @@ impl Document {
         Ok(())
     }
 
+    fn preset(&self) -> Preset {
+        self.scenario.costs.preset.unwrap_or(DEFAULT_COSTS)
+    }
+
     fn machine_config(&self) -> Result<MachineConfig, ScenarioError> {
         let (spec, machine) = (&self.scenario.costs, &self.scenario.machine);
-        let mut costs = Costs::preset(spec.preset.unwrap_or(DEFAULT_COSTS));
+        let mut costs = Costs::preset(self.preset());
         for (name, value) in &spec.costs {
             if *value > Costs::MAX {
                 let message = format!("{name} is {value}: at most {} is allowed", Costs::MAX);
@@ -165,7 +190,12 @@ impl Document {
         });
         let interference = entries.collect::<Result<_, _>>()?;
         let tick_phase = machine.tick_phase;
-        Ok(MachineConfig { tick_phase, interference, ..MachineConfig::new(costs) })
+        let mut config = MachineConfig { tick_phase, interference, ..MachineConfig::new(costs) };
+        for (i, name) in machine.without.iter().enumerate() {
+            let refused = config.switch_off(name);
+            refused.map_err(|e| self.error_at(&["machine", "without", &i.to_string()], e.to_string()))?;
+        }
+        Ok(config)
     }
 }
 

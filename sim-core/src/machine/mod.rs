@@ -1,10 +1,12 @@
 //! The machine model: how fast work goes and what things cost. Knows nothing of run queues. Speed changes by plan only:
 //! no SMT, caches, frequency governor or idle states yet. Deviates: D-005.
 
+mod ablation;
 mod costs;
 pub mod topology;
 
-pub use costs::{Cost, Costs, Preset, UnknownCost};
+pub use ablation::{MECHANISMS, Mechanism, UnknownMechanism};
+pub use costs::{Cost, Costs, Estimated, Preset, UnknownCost};
 
 use crate::id::CpuId;
 use crate::time::{Instant, Nanos};
@@ -50,7 +52,7 @@ pub struct SpeedChange {
 }
 
 /// A machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MachineConfig {
     /// Costs of what kernel and hardware do.
     pub costs: Costs,

@@ -13,6 +13,7 @@ mod machine_file;
 mod node;
 mod objects;
 mod overrides;
+mod preset;
 mod schema;
 mod step;
 mod step_reader;
@@ -238,6 +239,7 @@ fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
     for (i, (key, value)) in source.overrides.iter().enumerate() {
         overrides::apply(&mut root, i, key, value)?;
     }
+    preset::expand(&mut root)?;
     let file = ScenarioFile::deserialize(NodeReader(&root)).map_err(|mistake| mistake.0)?;
     let at_place = |(path, problem): (check::Path, Box<Problem>)| problem.at(node::find(&root, &path));
     let topology = file.machine.build_topology().map_err(at_place)?;
