@@ -70,7 +70,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let several = topology.online().count() > 1;
     let spread = several.then(|| Spread::new(warmup, &topology));
     let observer = ((Metrics::new(warmup), ScheduleDigest::default()), spread);
-    let mut simulation = builder.simulation(loaded.config(seed), observer, NoHooks);
+    let mut simulation = builder.simulation(loaded.config(seed)?, observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
     if let Some(spread) = &mut simulation.observer.1 {
         spread.finish(outcome.at);

@@ -23,8 +23,14 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// The configuration of the run under `seed`.
-    pub(crate) fn config(&self, seed: u64) -> SimConfig {
-        if self.uncertain { self.resolved.drawn(seed) } else { self.resolved.config.clone() }
+    pub(crate) fn config(&self, seed: u64) -> Result<SimConfig, Failure> {
+        if self.uncertain { Ok(self.document.drawn(seed)?) } else { Ok(self.resolved.config.clone()) }
+    }
+
+    /// The scenario as it runs under its own seed.
+    pub(crate) fn drawn(mut self) -> Result<Loaded, Failure> {
+        self.resolved.config = self.config(self.resolved.seed)?;
+        Ok(self)
     }
 
     /// What the interval of a figure over seeds is to cover.

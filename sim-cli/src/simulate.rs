@@ -14,7 +14,7 @@ pub(crate) fn prepare<O: Observer, H: Hooks>(
     hooks: H,
 ) -> Simulation<O, H> {
     let builder = loaded.document.scenario.build(seed);
-    let mut config = loaded.config(seed);
+    let mut config = loaded.resolved.config.clone();
     config.duration = config.duration.into_iter().chain(until).min();
     builder.simulation(config, observer, hooks)
 }

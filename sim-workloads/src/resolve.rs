@@ -33,12 +33,11 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// The configuration with uncertain costs drawn from their ranges, as they may be under this seed.
-    pub fn drawn(&self, seed: u64) -> SimConfig {
-        let mut config = self.config.clone();
-        config.machine.costs =
-            config.machine.costs.drawn(self.preset, |name| self.given.contains(name), seed);
-        config
+    /// The configuration with uncertain costs drawn from their ranges.
+    fn drawn(mut self, seed: u64) -> SimConfig {
+        let given = |name: &str| self.given.contains(name);
+        self.config.machine.costs = self.config.machine.costs.drawn(self.preset, given, seed);
+        self.config
     }
 }
 
@@ -52,8 +51,35 @@ impl Document {
     ///
     /// # Errors
     /// A mistake with its place: an unknown profile or feature, a tunable this kernel does not have, a value it would
-    /// refuse, a CPU beyond the machine.
+    /// refuse, a CPU beyond the machine; or an end of an uncertain range that would be one.
     pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
+        let resolved = self.resolve_as_written()?;
+        for (key, range) in &self.scenario.uncertain {
+            for end in range.ends() {
+                let refused = self.with(&[(key.clone(), end)]).and_then(|d| d.resolve_as_written());
+                refused.map_err(|e| self.error_at(&["uncertain", key], e.to_string()))?;
+            }
+        }
+        Ok(resolved)
+    }
+
+    /// The configuration with what is uncertain, in `[uncertain]` or in the table of costs, drawn from its range, as it may
+    /// be under this seed.
+    ///
+    /// # Errors
+    /// When values are refused that lie between ends that are not.
+    pub fn drawn(&self, seed: u64) -> Result<SimConfig, ScenarioError> {
+        let draws = self.scenario.uncertain.iter().map(|(key, range)| (key.clone(), range.draw(seed, key)));
+        let draws: Vec<(String, String)> = draws.collect();
+        let resolved = if draws.is_empty() {
+            self.resolve_as_written()
+        } else {
+            self.with(&draws)?.resolve_as_written()
+        };
+        Ok(resolved?.drawn(seed))
+    }
+
+    fn resolve_as_written(&self) -> Result<Resolved, ScenarioError> {
         let scenario = &self.scenario;
         let config = SimConfig {
             kernel: self.kernel_config()?,

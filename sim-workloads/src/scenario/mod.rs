@@ -20,6 +20,7 @@ mod step_reader;
 mod task;
 mod toml_file;
 mod topology;
+mod uncertain;
 
 pub use change::{ChangeSpec, TaskChange};
 pub(crate) use check::expand;
@@ -35,6 +36,7 @@ pub use step::{PipeTransfer, Step};
 pub use task::TaskDef;
 pub use toml_file::{TomlFile, has_top_key};
 pub use topology::{TopologySpec, TopologyTable, named_machine};
+pub use uncertain::UncertainRange;
 
 use crate::kernel_compile::KernelCompile;
 use crate::schema::PlainName;
@@ -69,6 +71,9 @@ pub struct Scenario {
     pub topology: Arc<Topology>,
     /// With which costs.
     pub costs: CostsSpec,
+    /// Values of which no more is known than a range, by key.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub uncertain: BTreeMap<String, UncertainRange>,
     /// For how long.
     pub run: RunSpec,
     /// Task groups by path.
@@ -123,6 +128,8 @@ struct ScenarioFile {
     #[serde(default)]
     costs: CostsSpec,
     #[serde(default)]
+    uncertain: BTreeMap<String, UncertainRange>,
+    #[serde(default)]
     run: RunSpec,
     #[serde(default)]
     #[schemars(with = "BTreeMap<GroupPath, GroupSpec>")]
@@ -168,6 +175,7 @@ impl ScenarioFile {
             kernel: file.kernel,
             machine: file.machine,
             costs: file.costs,
+            uncertain: file.uncertain,
             run: file.run,
             groups: file.group,
             sessions: file.session,
@@ -210,6 +218,15 @@ impl Document {
             Ok((root, scenario)) => Ok(Document { scenario, root, source }),
             Err(problem) => Err(problem.locate(&source)),
         }
+    }
+
+    /// The same document with further settings.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn with(&self, settings: &[(String, String)]) -> Result<Document, ScenarioError> {
+        let overrides = [&self.source.overrides, settings].concat();
+        Document::parse(&self.source.text, &self.source.file, &overrides)
     }
 
     /// A mistake in the value at `path` (such as `["kernel", "profile"]`), or, where that was not written down, in the

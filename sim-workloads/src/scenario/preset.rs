@@ -5,7 +5,9 @@ use super::node::{self, Entry, Node, Value};
 use crate::machines::MachineModel;
 
 /// The tables that a machine fills in.
-const TABLES: [&str; 2] = ["machine", "costs"];
+const TABLES: [&str; 3] = ["machine", "costs", UNCERTAIN];
+/// The ranges of its values, of those that it fills in.
+const UNCERTAIN: &str = "uncertain";
 /// Two ways to say which CPUs there are: with either, the machine's own and what goes with it are left out.
 const SHAPES: [&str; 2] = ["cpus", "topology"];
 const GOES_WITH_SHAPE: [&str; 3] = ["topology", "capacity", "offline"];
@@ -23,6 +25,7 @@ pub(super) fn expand(root: &mut Node) -> Result<(), Box<Problem>> {
     {
         remove(&mut model, "machine", &GOES_WITH_SHAPE);
     }
+    keep_ranges(&mut model, |key| find(root, key).is_none());
     let Value::Table(entries) = model.value else { return Ok(()) };
     let (tables, _): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().partition(|entry| TABLES.contains(&entry.key.as_str()));
@@ -33,6 +36,19 @@ pub(super) fn expand(root: &mut Node) -> Result<(), Box<Problem>> {
 fn get<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
     let Value::Table(entries) = &node.value else { return None };
     entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+}
+
+fn find<'a>(root: &'a Node, key: &str) -> Option<&'a Node> {
+    key.split('.').try_fold(root, |node, part| get(node, part))
+}
+
+fn keep_ranges(model: &mut Node, keep: impl Fn(&str) -> bool) {
+    let Value::Table(entries) = &mut model.value else { return };
+    for entry in entries.iter_mut().filter(|entry| entry.key == UNCERTAIN) {
+        if let Value::Table(ranges) = &mut entry.node.value {
+            ranges.retain(|range| keep(&range.key));
+        }
+    }
 }
 
 fn remove(root: &mut Node, table: &str, keys: &[&str]) {
