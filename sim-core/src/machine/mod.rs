@@ -2,12 +2,14 @@
 //! no SMT, caches, frequency governor or idle states yet. Deviates: D-005.
 
 mod costs;
+pub mod idle;
 pub mod topology;
 
 pub use costs::{Cost, Costs, Preset, UnknownCost};
 
 use crate::id::CpuId;
 use crate::time::{Instant, Nanos};
+use idle::IdleConfig;
 use serde::{Deserialize, Serialize};
 
 /// Full speed: work of 1 ns takes 1 ns.
@@ -64,6 +66,9 @@ pub struct MachineConfig {
     pub shared_rate: bool,
     /// Planned changes of speed; all CPUs start at full speed.
     pub speed_changes: Vec<SpeedChange>,
+    /// Idle states.
+    #[serde(skip_serializing_if = "IdleConfig::is_off")]
+    pub idle: IdleConfig,
 }
 
 impl MachineConfig {
@@ -75,6 +80,7 @@ impl MachineConfig {
             interference: Vec::new(),
             shared_rate: false,
             speed_changes: Vec::new(),
+            idle: IdleConfig::default(),
         }
     }
 }
