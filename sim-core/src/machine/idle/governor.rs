@@ -101,8 +101,8 @@ impl Governor {
     /// A governor of this kind that remembers nothing. Where the kernel has no timer events oriented one, it is menu.
     pub fn new(kind: GovernorKind, table: &Table) -> Governor {
         match (kind, table.rules.teo) {
-            (GovernorKind::Teo, Some(TeoForm::HitsAndMisses)) => Governor::Teo(Box::new(Teo::new(table))),
-            (GovernorKind::Teo, Some(TeoForm::Bins)) => Governor::TeoBins(Box::new(TeoBins::new(table))),
+            (GovernorKind::Teo, TeoForm::HitsAndMisses) => Governor::Teo(Box::new(Teo::new(table))),
+            (GovernorKind::Teo, TeoForm::Bins) => Governor::TeoBins(Box::new(TeoBins::new(table))),
             (GovernorKind::Menu | GovernorKind::Teo, _) => Governor::Menu(Menu::default()),
             (GovernorKind::Ladder, _) => Governor::Ladder(Ladder::new(table)),
             (GovernorKind::Haltpoll, _) => Governor::Haltpoll(Haltpoll::default()),

@@ -19,6 +19,8 @@ pub enum PollLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TeoForm {
+    /// None before 5.1.
+    Absent,
     /// Hits, misses and early hits of each state, since 5.1.
     HitsAndMisses,
     /// Hits and intercepts by bins, since 5.14.
@@ -37,14 +39,14 @@ pub struct IdleRules {
     /// The menu governor looks for the next timer only if the pattern of intervals does not foresee a short sleep, and
     /// intervals of zero alone are no pattern.
     pub menu_timer_on_demand: bool,
-    /// Which form of the timer events oriented governor; before 5.1 there was none.
-    pub teo: Option<TeoForm>,
+    /// Which form of the timer events oriented governor.
+    pub teo: TeoForm,
     /// That governor chooses a shallower state on a CPU with some utilisation.
     pub teo_heeds_utilisation: bool,
     /// There is a driver and governor for guests that poll before they halt.
-    pub haltpoll: bool,
+    pub haltpoll_driver: bool,
     /// How long polling lasts.
-    pub poll_limit: PollLimit,
+    pub idle_poll_limit: PollLimit,
 }
 
 impl IdleRules {
@@ -55,10 +57,10 @@ impl IdleRules {
             menu_starts_beyond_polling: true,
             menu_pattern_must_shorten: false,
             menu_timer_on_demand: false,
-            teo: None,
+            teo: TeoForm::Absent,
             teo_heeds_utilisation: false,
-            haltpoll: false,
-            poll_limit: PollLimit::TickPart,
+            haltpoll_driver: false,
+            idle_poll_limit: PollLimit::TickPart,
         }
     }
 

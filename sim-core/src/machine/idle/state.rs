@@ -114,7 +114,7 @@ impl Table {
             let mut sleeping = self.usable_states().filter(|(_, s)| !s.polling && s.residency >= at_least);
             sleeping.next().map(|(_, s)| s.residency)
         };
-        match self.rules.poll_limit {
+        match self.rules.idle_poll_limit {
             PollLimit::TickPart => part,
             PollLimit::FirstState => first(Nanos::ZERO).unwrap_or(self.tick).max(LEAST),
             PollLimit::FirstLongState => first(LONG).map_or(part, |limit| limit.min(part)),

@@ -11,14 +11,13 @@ const V4_19: IdleRules = IdleRules::v4_19();
 const V5_4: IdleRules = IdleRules {
     menu_starts_beyond_polling: false,
     menu_pattern_must_shorten: true,
-    teo: Some(TeoForm::HitsAndMisses),
-    haltpoll: true,
-    poll_limit: PollLimit::FirstState,
+    teo: TeoForm::HitsAndMisses,
+    haltpoll_driver: true,
+    idle_poll_limit: PollLimit::FirstState,
     ..V4_19
 };
 const V5_7: IdleRules = IdleRules { menu_in_ns: true, ..V5_4 };
-const V5_14: IdleRules =
-    IdleRules { teo: Some(TeoForm::Bins), poll_limit: PollLimit::FirstLongState, ..V5_7 };
+const V5_14: IdleRules = IdleRules { teo: TeoForm::Bins, idle_poll_limit: PollLimit::FirstLongState, ..V5_7 };
 const V6_6: IdleRules = IdleRules { menu_pattern_must_shorten: false, menu_timer_on_demand: true, ..V5_14 };
 const ALL: [IdleRules; 5] = [V4_19, V5_4, V5_7, V5_14, V6_6];
 
