@@ -1,9 +1,10 @@
 //! From what a scenario says to what a run needs: defaults filled in, names looked up, writes to tunables made.
 
-use crate::scenario::{CpuController, Document, InterferenceSpec, ScenarioError};
+use crate::scenario::{CpuController, Document, IdleMistake, InterferenceSpec, ScenarioError};
 use sim_core::kernel::rules::{IdleEntities, Rules};
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{KernelConfig, Profile};
+use sim_core::machine::idle::IdleConfig;
 use sim_core::machine::topology::Topology;
 use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
 use sim_core::{CpuId, Instant, Limits, Nanos, SimConfig};
@@ -40,9 +41,10 @@ impl Document {
     /// refuse, a CPU beyond the machine.
     pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
         let scenario = &self.scenario;
+        let kernel = self.kernel_config()?;
         let config = SimConfig {
-            kernel: self.kernel_config()?,
-            machine: self.machine_config()?,
+            machine: MachineConfig { idle: self.idle_config(&kernel.rules)?, ..self.machine_config()? },
+            kernel,
             duration: scenario.run.duration.map(|d| d.0),
             limits: Limits::default(),
         };
@@ -143,6 +145,15 @@ impl Document {
             kernel.tunables.rewrite_scaling();
         }
         Ok(())
+    }
+
+    fn idle_config(&self, rules: &Rules) -> Result<IdleConfig, ScenarioError> {
+        let Some(spec) = &self.scenario.machine.idle else { return Ok(IdleConfig::default()) };
+        spec.build(rules, &self.scenario.topology).map_err(|(keys, message): IdleMistake| {
+            let keys: Vec<&str> =
+                ["machine", "idle"].into_iter().chain(keys.iter().map(String::as_str)).collect();
+            self.error_at(&keys, message)
+        })
     }
 
     fn machine_config(&self) -> Result<MachineConfig, ScenarioError> {

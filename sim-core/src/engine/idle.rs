@@ -242,7 +242,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ///
     /// Mirrors: the end of `cpuidle_enter_state()`; smp.md §5.8.
     pub(super) fn interrupt_idle(&mut self, cpu: CpuId, by: Happening) {
-        let cost = self.cost().idle_exit;
+        let by_other = matches!(by, Happening::Resched { .. } | Happening::Ipi(_) | Happening::NohzKick(_));
+        // That cost is from the wake-up on: the interrupt is a part of it.
+        let sent = if by_other { self.kick(cpu) } else { Nanos::ZERO };
+        let cost = self.cost().idle_exit.saturating_sub(sent);
         let Some(idle) = &mut self.idle else { return };
         let Doing::Asleep { state, from } = idle.cpus[cpu.index()].doing else { return };
         let entered = self.now > from;
@@ -251,8 +254,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             let (reached, since) = idle.reached(cpu, state, from);
             let (entry, exit) = idle.state(reached).entry_and_exit(cost);
             awake = awake.max(since.saturating_add(entry)).saturating_add(exit);
-            let by_flag = matches!(by, Happening::Resched { .. } | Happening::Ipi(_));
-            if by_flag && idle.state(state).polling {
+            if by_other && idle.state(state).polling {
                 awake = awake.saturating_add(idle.poll_notice);
             }
         }

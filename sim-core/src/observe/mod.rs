@@ -3,6 +3,7 @@
 mod balance;
 mod decision;
 mod digest;
+mod idle;
 mod latencies;
 mod metrics;
 mod placement;
@@ -15,6 +16,7 @@ pub use balance::{
 };
 pub use decision::{Buddy, Decision, Pick, PickRule, Place, PreemptRule, WakeupPreempt};
 pub use digest::Digest;
+pub use idle::{IdleStats, StateUse};
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
 pub use placement::{
