@@ -1,6 +1,7 @@
 //! Runs scenarios: one seed, or many on all cores.
 
 use crate::failure::Failure;
+use crate::idle::{self, IdleReport};
 use crate::load::Loaded;
 use crate::schedule_digest::ScheduleDigest;
 use crate::spread::{self, SpreadReport};
@@ -8,7 +9,7 @@ use crate::waits::{self, UnfinishedTask};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
-use sim_core::observe::{Metrics, Spread, TaskMetrics};
+use sim_core::observe::{IdleStats, Metrics, Spread, TaskMetrics};
 use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub(crate) struct RunResult {
     pub(crate) nontask: Nanos,
     /// What several CPUs did; none on a machine with one.
     pub(crate) spread: Option<SpreadReport>,
+    /// What idle states were used; none on a machine without them.
+    pub(crate) idle: Option<IdleReport>,
     pub(crate) digest: u64,
     pub(crate) ended_by: &'static str,
     /// Paths of tasks that wait for what never comes.
@@ -69,13 +72,16 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let topology = Arc::clone(&loaded.resolved.config.kernel.topology);
     let several = topology.online().count() > 1;
     let spread = several.then(|| Spread::new(warmup, &topology));
-    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), spread);
+    let states = &loaded.resolved.config.machine.idle;
+    let stats = || IdleStats::new(warmup, topology.nr_cpu_ids(), states.states.len());
+    let stats = (!states.is_off()).then(stats);
+    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, stats));
     let mut simulation = builder.simulation(loaded.config(seed)?, observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
-    if let Some(spread) = &mut simulation.observer.1 {
+    if let Some(spread) = &mut simulation.observer.1.0 {
         spread.finish(outcome.at);
     }
-    let ((metrics, digest), spread) = &simulation.observer;
+    let ((metrics, digest), (spread, stats)) = &simulation.observer;
     let span = Nanos(outcome.at.0).saturating_sub(warmup);
     let spread = spread.as_ref().map(|s| spread::report(s, &topology, simulation.kernel().domains(), span));
     let tasks = simulation.tasks();
@@ -95,6 +101,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         context_switches: metrics.context_switches(),
         nontask: metrics.nontask(),
         spread,
+        idle: stats.as_ref().map(|stats| idle::report(stats, states, &topology)),
         digest: digest.value(),
         ended_by,
         stalled,

@@ -3,6 +3,7 @@
 
 mod ablation;
 mod costs;
+pub mod idle;
 pub mod topology;
 
 pub use ablation::{MECHANISMS, Mechanism, UnknownMechanism};
@@ -10,6 +11,7 @@ pub use costs::{Cost, Costs, Estimated, Preset, UnknownCost};
 
 use crate::id::CpuId;
 use crate::time::{Instant, Nanos};
+use idle::IdleConfig;
 use serde::{Deserialize, Serialize};
 
 /// Full speed: work of 1 ns takes 1 ns.
@@ -66,6 +68,9 @@ pub struct MachineConfig {
     pub shared_rate: bool,
     /// Planned changes of speed; all CPUs start at full speed.
     pub speed_changes: Vec<SpeedChange>,
+    /// Idle states.
+    #[serde(skip_serializing_if = "IdleConfig::is_off")]
+    pub idle: IdleConfig,
 }
 
 impl MachineConfig {
@@ -77,6 +82,7 @@ impl MachineConfig {
             interference: Vec::new(),
             shared_rate: false,
             speed_changes: Vec::new(),
+            idle: IdleConfig::default(),
         }
     }
 }

@@ -1,5 +1,10 @@
 //! The `[machine]`, `[costs]` and `[run]` tables.
 
+mod idle;
+
+pub(crate) use idle::IdleMistake;
+pub use idle::{IdleSpec, IdleStateSpec};
+
 use super::schema::add_costs;
 use super::topology::TopologySpec;
 use crate::schema::Names;
@@ -54,6 +59,9 @@ pub struct MachineSpec {
     /// What takes CPU time away from tasks at regular intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<InterferenceSpec>,
+    /// Idle states; without them waking an idle CPU takes one cost, whatever it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleSpec>,
 }
 
 fn topology<'de, D: Deserializer<'de>>(d: D) -> Result<Option<TopologySpec>, D::Error> {
