@@ -191,7 +191,9 @@ impl Observer for Metrics {
             | Event::NeedResched { .. }
             | Event::LoadBalance { .. }
             | Event::ActiveBalance { .. }
-            | Event::CpuIdle { .. } => {}
+            | Event::CpuIdle { .. }
+            | Event::Progress { .. }
+            | Event::Refill { .. } => {}
         }
     }
 }

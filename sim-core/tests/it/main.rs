@@ -24,6 +24,7 @@ mod invariants;
 mod limits;
 mod measured;
 mod mix;
+mod pace;
 mod patches;
 mod pinned;
 mod preempt_model;
