@@ -25,7 +25,10 @@ pub(crate) use check::expand;
 pub use error::{ErrorKind, Place, ScenarioError};
 pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
-pub use machine::{CostsSpec, InterferenceSpec, MachineSpec, RunSpec};
+pub use machine::{
+    CacheSpec, CostsSpec, FrequencySpec, GovernorName, InterferenceSpec, IpcSpec, MachineSpec, RunSpec,
+    SmtSpec,
+};
 pub use machine_file::Machine;
 pub(crate) use objects::Kind;
 pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};

@@ -1,5 +1,13 @@
 //! The `[machine]`, `[costs]` and `[run]` tables.
 
+mod cache;
+mod frequency;
+mod smt;
+
+pub use cache::CacheSpec;
+pub use frequency::{FrequencySpec, GovernorName};
+pub use smt::{IpcSpec, SmtSpec};
+
 use super::schema::add_costs;
 use super::topology::TopologySpec;
 use crate::schema::Names;
@@ -48,6 +56,18 @@ pub struct MachineSpec {
     /// What takes CPU time away from tasks at regular intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<InterferenceSpec>,
+    /// Clocks, turbo and what decides on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<FrequencySpec>,
+    /// Threads that share a core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt: Option<SmtSpec>,
+    /// Caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheSpec>,
+    /// Instructions per cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipc: Option<IpcSpec>,
 }
 
 fn topology<'de, D: Deserializer<'de>>(d: D) -> Result<Option<TopologySpec>, D::Error> {
