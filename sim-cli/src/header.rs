@@ -5,13 +5,24 @@ use crate::text;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sim_core::kernel::PROFILES;
+use sim_core::machine::MachineConfig;
 use std::sync::LazyLock;
 
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 2;
 
-/// What is missing from the machine on several CPUs.
-pub(crate) const SEVERAL_CPUS: &str = "several CPUs: placement and balancing are the kernel's own; SMT, caches and idle states cost nothing yet (D-005)";
+/// What costs nothing on a machine with several CPUs.
+fn several_cpus(machine: &MachineConfig) -> String {
+    let parts = [("SMT", machine.smt.is_off()), ("caches", machine.cache.is_off())];
+    let free: String = parts.iter().filter(|(_, off)| *off).map(|(name, _)| format!("{name}, ")).collect();
+    let free = match free.trim_end_matches(", ") {
+        "" => String::new(),
+        free => format!("{free} and "),
+    };
+    format!(
+        "several CPUs: placement and balancing are the kernel's own; {free}idle states cost nothing yet (D-005)"
+    )
+}
 
 /// Head of every JSON document: who made it.
 #[derive(Debug, Clone, Serialize)]
@@ -72,7 +83,7 @@ impl Header {
             seed: loaded.resolved.seed,
             runs,
             warmup_ns: loaded.resolved.warmup.0,
-            notes: if config.kernel.cpus > 1 { vec![SEVERAL_CPUS.to_owned()] } else { Vec::new() },
+            notes: if config.kernel.cpus > 1 { vec![several_cpus(&config.machine)] } else { Vec::new() },
             warnings: Vec::new(),
         }
     }

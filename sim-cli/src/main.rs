@@ -9,6 +9,7 @@ mod figures;
 mod header;
 mod load;
 mod output;
+mod pace;
 mod schedule_digest;
 mod simulate;
 mod spread;

@@ -293,7 +293,9 @@ impl<W: Write> Observer for Ftrace<W> {
             | Event::LoadBalance { .. }
             | Event::ActiveBalance { .. }
             | Event::NonTask { .. }
-            | Event::StopRuntime { .. } => {}
+            | Event::StopRuntime { .. }
+            | Event::Progress { .. }
+            | Event::Refill { .. } => {}
         }
     }
 }
