@@ -228,8 +228,27 @@ impl Document {
             interference(&self.scenario.topology, entry).map_err(|(key, message)| at(key, message))
         });
         let interference = entries.collect::<Result<_, _>>()?;
-        let tick_phase = machine.tick_phase;
-        Ok(MachineConfig { tick_phase, interference, ..MachineConfig::new(costs) })
+        let mut config =
+            MachineConfig { tick_phase: machine.tick_phase, interference, ..MachineConfig::new(costs) };
+        self.set_pace(&mut config)?;
+        Ok(config)
+    }
+
+    /// What makes work go faster or slower.
+    fn set_pace(&self, config: &mut MachineConfig) -> Result<(), ScenarioError> {
+        let machine = &self.scenario.machine;
+        if let Some(frequency) = &machine.frequency {
+            let refused = |(key, message)| self.error_at(&["machine", "frequency", key], message);
+            config.frequency = frequency.config().map_err(refused)?;
+        }
+        if let Some(cache) = &machine.cache {
+            config.cache = cache
+                .config()
+                .map_err(|(key, message)| self.error_at(&["machine", "cache", key], message))?;
+        }
+        config.smt = machine.smt.as_ref().map(|smt| smt.config()).unwrap_or_default();
+        config.ipc = machine.ipc.as_ref().map(|ipc| ipc.config()).unwrap_or_default();
+        Ok(())
     }
 
     fn switch_off(&self, machine: &mut MachineConfig) -> Result<(), ScenarioError> {

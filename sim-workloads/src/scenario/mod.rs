@@ -28,7 +28,10 @@ pub use error::{ErrorKind, Place, ScenarioError};
 pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
 pub(crate) use machine::IdleMistake;
-pub use machine::{CostsSpec, IdleSpec, IdleStateSpec, InterferenceSpec, MachineSpec, RunSpec};
+pub use machine::{
+    CacheSpec, CostsSpec, FrequencySpec, GovernorName, IdleSpec, IdleStateSpec, InterferenceSpec, IpcSpec,
+    MachineSpec, RunSpec, SmtSpec,
+};
 pub use machine_file::Machine;
 pub(crate) use objects::Kind;
 pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};
