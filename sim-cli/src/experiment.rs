@@ -75,7 +75,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let machine = &loaded.resolved.config.machine;
     let pace = machine.has_pace().then(|| PaceMetrics::new(warmup, machine, topology.nr_cpu_ids()));
     let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, pace));
-    let mut simulation = builder.simulation(loaded.resolved.config.clone(), observer, NoHooks);
+    let mut simulation = builder.simulation(loaded.config(seed)?, observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
     if let Some(spread) = &mut simulation.observer.1.0 {
         spread.finish(outcome.at);

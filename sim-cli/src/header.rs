@@ -24,6 +24,9 @@ fn several_cpus(machine: &MachineConfig) -> String {
     )
 }
 
+/// What intervals mean where costs are drawn.
+pub(crate) const UNCERTAIN: &str = "costs are drawn from their ranges for every seed: an interval says where a single such machine and run may lie (95 %), not its mean";
+
 /// Head of every JSON document: who made it.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Tool {
@@ -83,7 +86,7 @@ impl Header {
             seed: loaded.resolved.seed,
             runs,
             warmup_ns: loaded.resolved.warmup.0,
-            notes: if config.kernel.cpus > 1 { vec![several_cpus(&config.machine)] } else { Vec::new() },
+            notes: notes(loaded),
             warnings: Vec::new(),
         }
     }
@@ -106,6 +109,12 @@ impl Header {
     }
 }
 
+fn notes(loaded: &Loaded) -> Vec<String> {
+    let config = &loaded.resolved.config;
+    let several = (config.kernel.cpus > 1).then(|| several_cpus(&config.machine));
+    several.into_iter().chain(loaded.uncertain.then(|| UNCERTAIN.to_owned())).collect()
+}
+
 /// The configuration as it was run: the scenario with its settings, and what defaults made of it.
 pub(crate) fn configuration(loaded: &Loaded) -> Value {
     let config = &loaded.resolved.config;
@@ -114,7 +123,7 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
     let interference = config.machine.interference.iter().map(|i| {
         json!({ "cpu": i.cpu, "kind": i.kind, "start_ns": i.start, "period_ns": i.period, "time_ns": i.time })
     });
-    json!({
+    let mut value = json!({
         "kernel": config.kernel,
         "machine": {
             "costs": costs,
@@ -124,7 +133,11 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
         "duration_ns": config.duration,
         "warmup_ns": loaded.resolved.warmup,
         "scenario": loaded.document.scenario,
-    })
+    });
+    if loaded.uncertain {
+        value["machine"]["costs_drawn"] = json!(true);
+    }
+    value
 }
 
 /// BLAKE3 of the configuration without the seed.

@@ -1,5 +1,6 @@
 //! The machine model: how fast work goes and what things cost. Knows nothing of run queues. Deviates: D-005.
 
+mod ablation;
 pub mod cache;
 mod costs;
 pub mod frequency;
@@ -7,8 +8,9 @@ mod smt;
 pub mod topology;
 mod work;
 
+pub use ablation::{MECHANISMS, Mechanism, UnknownMechanism};
 pub use cache::CacheConfig;
-pub use costs::{Cost, Costs, Preset, UnknownCost};
+pub use costs::{Cost, Costs, Estimated, Preset, UnknownCost};
 pub use frequency::FrequencyConfig;
 pub use smt::SmtConfig;
 pub use work::{IpcConfig, WorkClass, WorkKind};
@@ -61,7 +63,7 @@ pub struct SpeedChange {
 }
 
 /// A machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MachineConfig {
     /// Costs of what kernel and hardware do.
     pub costs: Costs,

@@ -26,6 +26,9 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct MachineSpec {
+    /// A machine by name (`cfsim machine list`), which fills in what is not said here and in `[costs]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// Number of logical CPUs.
     #[serde(
         default,
@@ -49,6 +52,9 @@ pub struct MachineSpec {
     /// Capacity of CPUs by cpulist, in 1024ths of the largest CPU's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub capacity: BTreeMap<String, Whole<u32, 1, { CAPACITY_SCALE as i64 }>>,
+    /// Mechanisms and single costs that are switched off, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// When the tick grid starts.
     #[serde(default, with = "duration", rename(serialize = "tick_phase_ns"))]
     #[schemars(with = "Duration")]
