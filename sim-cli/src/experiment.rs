@@ -1,6 +1,7 @@
 //! Runs scenarios: one seed, or many on all cores.
 
 use crate::failure::Failure;
+use crate::idle::{self, IdleReport};
 use crate::load::Loaded;
 use crate::pace::{self, PaceReport};
 use crate::schedule_digest::ScheduleDigest;
@@ -9,7 +10,7 @@ use crate::waits::{self, UnfinishedTask};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
-use sim_core::observe::{Metrics, PaceMetrics, Spread, TaskMetrics};
+use sim_core::observe::{IdleStats, Metrics, PaceMetrics, Spread, TaskMetrics};
 use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ pub(crate) struct RunResult {
     pub(crate) nontask: Nanos,
     /// What several CPUs did; none on a machine with one.
     pub(crate) spread: Option<SpreadReport>,
+    /// What idle states were used; none on a machine without them.
+    pub(crate) idle: Option<IdleReport>,
     /// How fast work went; none where nothing but switches and interrupts takes time.
     pub(crate) pace: Option<PaceReport>,
     pub(crate) digest: u64,
@@ -72,21 +75,24 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let topology = Arc::clone(&loaded.resolved.config.kernel.topology);
     let several = topology.online().count() > 1;
     let spread = several.then(|| Spread::new(warmup, &topology));
-    let machine = &loaded.resolved.config.machine;
-    let pace = machine.has_pace().then(|| PaceMetrics::new(warmup, machine, topology.nr_cpu_ids()));
-    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, pace));
-    let mut simulation = builder.simulation(loaded.config(seed)?, observer, NoHooks);
+    let config = loaded.config(seed)?;
+    let machine = config.machine.clone();
+    let stats = || IdleStats::new(warmup, topology.nr_cpu_ids(), machine.idle.states.len());
+    let stats = (!machine.idle.is_off()).then(stats);
+    let pace = machine.has_pace().then(|| PaceMetrics::new(warmup, &machine, topology.nr_cpu_ids()));
+    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, (stats, pace)));
+    let mut simulation = builder.simulation(config, observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
     if let Some(spread) = &mut simulation.observer.1.0 {
         spread.finish(outcome.at);
     }
-    let ((metrics, digest), (spread, pace)) = &simulation.observer;
+    let ((metrics, digest), (spread, (stats, pace))) = &simulation.observer;
     let span = Nanos(outcome.at.0).saturating_sub(warmup);
     let spread = spread.as_ref().map(|s| spread::report(s, &topology, simulation.kernel().domains(), span));
     let tasks = simulation.tasks();
     let all: Vec<usize> = (0..tasks.len()).filter(|i| !tasks[*i].kthread).collect();
     let groups = groups(tasks, group_by);
-    let pace = pace.as_ref().map(|p| pace::report(p, machine, &topology, &groups));
+    let pace = pace.as_ref().map(|p| pace::report(p, &machine, &topology, &groups));
     let (ended_by, stalled) = match &outcome.end {
         End::AllExited => ("all_exited", Vec::new()),
         End::Duration => ("duration", Vec::new()),
@@ -102,6 +108,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         context_switches: metrics.context_switches(),
         nontask: metrics.nontask(),
         spread,
+        idle: stats.as_ref().map(|stats| idle::report(stats, &machine.idle, &topology)),
         pace,
         digest: digest.value(),
         ended_by,

@@ -11,17 +11,21 @@ use std::sync::LazyLock;
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 2;
 
-/// What costs nothing on a machine with several CPUs.
-fn several_cpus(machine: &MachineConfig) -> String {
-    let parts = [("SMT", machine.smt.is_off()), ("caches", machine.cache.is_off())];
-    let free: String = parts.iter().filter(|(_, off)| *off).map(|(name, _)| format!("{name}, ")).collect();
-    let free = match free.trim_end_matches(", ") {
-        "" => String::new(),
-        free => format!("{free} and "),
-    };
-    format!(
-        "several CPUs: placement and balancing are the kernel's own; {free}idle states cost nothing yet (D-005)"
-    )
+/// What costs nothing on a machine with several CPUs, as it is described.
+fn several_cpus(machine: &MachineConfig) -> Option<String> {
+    let parts = [
+        ("shared cores", machine.smt.is_off()),
+        ("caches", machine.cache.is_off()),
+        ("clocks", machine.frequency.is_off()),
+        ("idle states", machine.idle.is_off()),
+    ];
+    let free: Vec<&str> = parts.iter().filter(|(_, off)| *off).map(|(name, _)| *name).collect();
+    (!free.is_empty()).then(|| {
+        format!(
+            "several CPUs: {} make no difference: this machine is described without them (D-005)",
+            free.join(", ")
+        )
+    })
 }
 
 /// What intervals mean where costs are drawn.
@@ -111,7 +115,7 @@ impl Header {
 
 fn notes(loaded: &Loaded) -> Vec<String> {
     let config = &loaded.resolved.config;
-    let several = (config.kernel.cpus > 1).then(|| several_cpus(&config.machine));
+    let several = (config.kernel.cpus > 1).then(|| several_cpus(&config.machine)).flatten();
     several.into_iter().chain(loaded.uncertain.then(|| UNCERTAIN.to_owned())).collect()
 }
 

@@ -8,6 +8,7 @@ mod export;
 mod failure;
 mod figures;
 mod header;
+mod idle;
 mod load;
 mod output;
 mod pace;

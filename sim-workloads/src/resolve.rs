@@ -2,10 +2,11 @@
 
 mod pace;
 
-use crate::scenario::{CpuController, Document, InterferenceSpec, ScenarioError};
+use crate::scenario::{CpuController, Document, IdleMistake, InterferenceSpec, ScenarioError};
 use sim_core::kernel::rules::{IdleEntities, Rules};
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{KernelConfig, Profile};
+use sim_core::machine::idle::IdleConfig;
 use sim_core::machine::topology::Topology;
 use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
 use sim_core::{CpuId, Instant, Limits, Nanos, SimConfig};
@@ -83,9 +84,12 @@ impl Document {
 
     fn resolve_as_written(&self) -> Result<Resolved, ScenarioError> {
         let scenario = &self.scenario;
+        let kernel = self.kernel_config()?;
+        let mut machine = MachineConfig { idle: self.idle_config(&kernel.rules)?, ..self.machine_config()? };
+        self.switch_off(&mut machine)?;
         let config = SimConfig {
-            kernel: self.kernel_config()?,
-            machine: self.machine_config()?,
+            machine,
+            kernel,
             duration: scenario.run.duration.map(|d| d.0),
             limits: Limits::default(),
         };
@@ -198,6 +202,15 @@ impl Document {
         self.scenario.costs.preset.unwrap_or(DEFAULT_COSTS)
     }
 
+    fn idle_config(&self, rules: &Rules) -> Result<IdleConfig, ScenarioError> {
+        let Some(spec) = &self.scenario.machine.idle else { return Ok(IdleConfig::default()) };
+        spec.build(rules, &self.scenario.topology).map_err(|(keys, message): IdleMistake| {
+            let keys: Vec<&str> =
+                ["machine", "idle"].into_iter().chain(keys.iter().map(String::as_str)).collect();
+            self.error_at(&keys, message)
+        })
+    }
+
     fn machine_config(&self) -> Result<MachineConfig, ScenarioError> {
         let (spec, machine) = (&self.scenario.costs, &self.scenario.machine);
         let mut costs = Costs::preset(self.preset());
@@ -220,11 +233,15 @@ impl Document {
         let mut config =
             MachineConfig { tick_phase: machine.tick_phase, interference, ..MachineConfig::new(costs) };
         self.set_pace(&mut config)?;
-        for (i, name) in machine.without.iter().enumerate() {
-            let refused = config.switch_off(name);
+        Ok(config)
+    }
+
+    fn switch_off(&self, machine: &mut MachineConfig) -> Result<(), ScenarioError> {
+        for (i, name) in self.scenario.machine.without.iter().enumerate() {
+            let refused = machine.switch_off(name);
             refused.map_err(|e| self.error_at(&["machine", "without", &i.to_string()], e.to_string()))?;
         }
-        Ok(config)
+        Ok(())
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Cpu {
     pub(super) progress_generation: u32,
     /// Which arming of the tick is valid.
     pub(super) tick_generation: u32,
+    /// When its handler comes.
+    pub(super) tick_at: Instant,
     /// Which reschedule is valid, and when it is due.
     pub(super) resched_generation: u32,
     pub(super) resched_armed: bool,
@@ -42,6 +44,7 @@ impl Cpu {
             speed,
             progress_generation: 0,
             tick_generation: 0,
+            tick_at: Instant::ZERO,
             resched_generation: 0,
             resched_armed: false,
             hrtick_generation: 0,
@@ -99,8 +102,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         c.resched_armed = false;
         self.tell_before_schedule(cpu, why);
         let s = self.kernel.schedule(cpu, self.now, why, &mut self.observer);
-        if s.next.is_none() {
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+        if s.next.is_none() && self.idle.is_none() {
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None });
         }
         if s.prev != s.next {
             self.switched(cpu, s);
@@ -110,13 +113,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let work = self.kernel.take_work();
         let c = &mut self.cpus[cpu.index()];
         c.progress_from = c.progress_from.max(self.now).saturating_add(work);
+        if s.next.is_none() {
+            self.begin_idle(cpu, work);
+        }
         self.project(cpu);
     }
 
     /// The idle task is awake when it calls `__schedule`; a task may be preempted in kernel mode.
     fn tell_before_schedule(&mut self, cpu: CpuId, why: Schedule) {
         match self.kernel.rq(cpu).curr {
-            None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false }),
+            None if self.idle.is_some() => {}
+            None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false, state: None }),
             Some(curr) if why == Schedule::Preempt && self.tasks[curr.index()].in_kernel => {
                 let context = Context::KernelPreempt;
                 self.observer.event(self.now, &Event::Context { cpu, context });
@@ -133,9 +140,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         self.pace_switched(cpu, s);
         match (s.prev, s.next) {
-            (None, Some(_)) if self.config.kernel.nohz => self.arm_tick(cpu),
-            (Some(_), None) if self.config.kernel.nohz => {
-                // An idle CPU has no tick.
+            (None, Some(_)) => self.end_idle(cpu),
+            (Some(_), None) if self.config.kernel.nohz && self.idle.is_none() => {
+                // An idle CPU has no tick. Deviates: D-123.
                 let c = &mut self.cpus[cpu.index()];
                 c.tick_generation = c.tick_generation.wrapping_add(1);
             }
@@ -162,6 +169,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         c.tick_generation = c.tick_generation.wrapping_add(1);
         let generation = c.tick_generation;
         let at = Instant(next) + late;
+        c.tick_at = at;
         self.queue.push(at.max(self.now), Happening::Tick { cpu, generation });
     }
 }

@@ -7,6 +7,7 @@ mod cpu;
 mod deferred;
 mod dispatch;
 mod exec;
+mod idle;
 mod objects;
 mod pipe;
 mod queue;
@@ -31,6 +32,7 @@ use crate::program::{Objects, TaskSpec};
 use crate::time::{Instant, Nanos};
 use cpu::Cpu;
 use exec::{Burst, Exec, Then};
+use idle::Idle;
 use queue::{EventQueue, Happening};
 use speed::Pace;
 use std::sync::Arc;
@@ -47,6 +49,8 @@ pub struct Simulation<O = (), H = NoHooks> {
     timeline: Vec<Control>,
     now: Instant,
     cpus: Vec<Cpu>,
+    /// Idle loops, on machines with idle states.
+    idle: Option<Idle>,
     pace: Pace,
     /// CPUs that run a task.
     busy_cpus: usize,
@@ -83,6 +87,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ) -> Simulation<O, H> {
         let Costs { scan_cpu, balance, balance_cpu, .. } = config.machine.costs;
         config.kernel.searches = SearchCosts { scan_cpu, balance, balance_cpu };
+        let idle = Idle::new(&config.machine.idle, &config.kernel);
+        config.kernel.tick_stops_at_once = idle.is_none();
         config.machine.frequency.configure(&mut config.kernel);
         let mut kernel = Kernel::new(config.kernel.clone(), hooks);
         kernel.idle_for_long();
@@ -101,6 +107,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         Simulation {
             busy_cpus: 0,
             costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
+            idle,
             cpus,
             pace,
             kernel,
@@ -201,7 +208,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let topology = Arc::clone(&self.config.kernel.topology);
         self.tell_clocks();
         for cpu in topology.online().iter() {
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+            match self.idle {
+                Some(_) => self.begin_idle(cpu, Nanos::ZERO),
+                None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None }),
+            }
             if !self.config.kernel.nohz {
                 self.arm_tick(cpu);
             }
@@ -252,7 +262,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Drops cancelled events: the end of a long burst is forecast anew at every switch, and each forecast would stay
     /// until its time. Looked for when the queue has doubled, so that it costs a constant per event.
     fn prune(&mut self) {
-        let (cpus, tasks) = (&self.cpus, &self.tasks);
+        let (cpus, tasks, idle) = (&self.cpus, &self.tasks, &self.idle);
         self.queue.retain(|what| match what {
             Happening::Timer { task, generation } => tasks[task.index()].timer_generation == generation,
             Happening::Tick { cpu, generation } => cpus[cpu.index()].tick_generation == generation,
@@ -264,6 +274,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Deferred { cpu, generation, .. } => {
                 cpus[cpu.index()].deferred.generation == generation
             }
+            Happening::Idle { cpu, generation } => idle.as_ref().is_some_and(|i| i.is_valid(cpu, generation)),
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => true,
             Happening::CoreTimer { .. } | Happening::Clocks { .. } => true,
             Happening::Ipi(_) | Happening::NohzKick(_) => true,

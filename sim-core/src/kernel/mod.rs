@@ -111,6 +111,10 @@ pub struct KernelConfig {
     pub autogroup: bool,
     /// An idle CPU has no tick (`nohz=off` clears it).
     pub nohz: bool,
+    /// An idle CPU's tick stops when it becomes idle; otherwise its idle loop says when ([`Kernel::tick_nohz_stop`]). Set by
+    /// the engine.
+    #[serde(skip)]
+    pub tick_stops_at_once: bool,
     /// `skew_tick=1`: CPU i ticks i · (T/2)/CPUs later.
     pub skew_tick: bool,
     /// `CONFIG_IRQ_TIME_ACCOUNTING`: interrupt time is not charged to tasks. Off on Debian.
@@ -146,6 +150,7 @@ impl KernelConfig {
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,
             nohz: true,
+            tick_stops_at_once: true,
             skew_tick: false,
             irq_time_accounting: false,
             steal_time_accounting: false,

@@ -4,6 +4,7 @@ mod ablation;
 pub mod cache;
 mod costs;
 pub mod frequency;
+pub mod idle;
 mod smt;
 pub mod topology;
 mod work;
@@ -17,6 +18,7 @@ pub use work::{IpcConfig, WorkClass, WorkKind};
 
 use crate::id::CpuId;
 use crate::time::{Instant, Nanos};
+use idle::IdleConfig;
 use serde::{Deserialize, Serialize};
 
 /// Full capacity of a CPU.
@@ -77,6 +79,9 @@ pub struct MachineConfig {
     pub shared_rate: bool,
     /// Planned changes of speed; all CPUs start at full speed.
     pub speed_changes: Vec<SpeedChange>,
+    /// Idle states.
+    #[serde(skip_serializing_if = "IdleConfig::is_off")]
+    pub idle: IdleConfig,
     /// Clock frequency.
     #[serde(skip_serializing_if = "FrequencyConfig::is_off")]
     pub frequency: FrequencyConfig,
@@ -100,6 +105,7 @@ impl MachineConfig {
             interference: Vec::new(),
             shared_rate: false,
             speed_changes: Vec::new(),
+            idle: IdleConfig::default(),
             frequency: FrequencyConfig::default(),
             smt: SmtConfig::default(),
             cache: CacheConfig::default(),

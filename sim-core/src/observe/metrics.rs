@@ -192,6 +192,8 @@ impl Observer for Metrics {
             | Event::LoadBalance { .. }
             | Event::ActiveBalance { .. }
             | Event::CpuIdle { .. }
+            | Event::IdleLeft { .. }
+            | Event::CoreDepth { .. }
             | Event::Progress { .. }
             | Event::Refill { .. } => {}
         }

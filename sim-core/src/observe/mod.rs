@@ -3,6 +3,7 @@
 mod balance;
 mod decision;
 mod digest;
+mod idle;
 mod latencies;
 mod metrics;
 mod pace;
@@ -16,6 +17,7 @@ pub use balance::{
 };
 pub use decision::{Buddy, Decision, Pick, PickRule, Place, PreemptRule, WakeupPreempt};
 pub use digest::Digest;
+pub use idle::{IdleStats, StateUse};
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
 pub use pace::{PaceMetrics, PaceSums, Refills};
@@ -112,6 +114,17 @@ pub enum Context {
     Timer,
     /// The hard interrupt another CPU sent.
     Ipi,
+}
+
+/// How a stay in an idle state compares with target residencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IdleFit {
+    /// Too short for the state, and there is a shallower one (`above`).
+    Above,
+    /// Long enough for the next deeper state (`below`).
+    Below,
+    /// Neither.
+    Good,
 }
 
 /// A piece of work at constant speed.
@@ -305,6 +318,29 @@ pub enum Event {
         cpu: CpuId,
         /// Whether it halted.
         enter: bool,
+        /// In which idle state; none on machines without idle states.
+        state: Option<u8>,
+    },
+    /// A CPU has left an idle state.
+    IdleLeft {
+        /// The CPU.
+        cpu: CpuId,
+        /// The state.
+        state: u8,
+        /// From entering to having left.
+        residency: Nanos,
+        /// When it was called back: what lies between is left of entering, and leaving.
+        kicked: Instant,
+        /// How the stay compares with the state's target residency.
+        fit: IdleFit,
+    },
+    /// Every thread of a core is in a state in which the core loses what its own caches hold (C3 and deeper), or one has
+    /// left it.
+    CoreDepth {
+        /// The thread with which that came.
+        cpu: CpuId,
+        /// Whether all are.
+        deep: bool,
     },
 }
 

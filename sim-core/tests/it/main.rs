@@ -20,6 +20,7 @@ mod group_changes;
 mod groups;
 mod hand;
 mod hogs;
+mod idle;
 mod invariants;
 mod limits;
 mod measured;

@@ -10,6 +10,10 @@ impl Document {
         if let Some(frequency) = &machine.frequency {
             let refused = |(key, message)| self.error_at(&["machine", "frequency", key], message);
             config.frequency = frequency.config().map_err(refused)?;
+            if machine.idle.is_some() && frequency.deep_after.is_some() {
+                let message = "[machine.idle] says which idle states are deep and when a core is in one";
+                return Err(refused(("deep_after", message.to_owned())));
+            }
         }
         if let Some(cache) = &machine.cache {
             config.cache = cache

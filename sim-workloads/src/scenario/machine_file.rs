@@ -3,7 +3,7 @@
 use super::de::NodeReader;
 use super::error::Source;
 use super::node::Value;
-use super::{Document, MachineSpec, ScenarioError};
+use super::{Document, IdleSpec, MachineSpec, ScenarioError};
 use serde::Deserialize;
 use sim_core::CpuMask;
 use sim_core::machine::topology::Topology;
@@ -18,6 +18,8 @@ pub struct Machine {
     pub topology: Arc<Topology>,
     /// Sets of CPUs that balance only among themselves.
     pub partitions: Vec<CpuMask>,
+    /// Its idle states.
+    pub idle: Option<IdleSpec>,
     /// The kernel profile named beside it.
     pub profile: Option<String>,
 }
@@ -62,6 +64,7 @@ impl Machine {
     }
 
     fn of(name: String, spec: &MachineSpec, topology: Arc<Topology>, profile: Option<String>) -> Machine {
-        Machine { name, topology, partitions: spec.partitions.iter().map(|p| p.0.clone()).collect(), profile }
+        let partitions = spec.partitions.iter().map(|p| p.0.clone()).collect();
+        Machine { name, topology, partitions, idle: spec.idle.clone(), profile }
     }
 }

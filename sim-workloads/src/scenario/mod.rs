@@ -27,9 +27,10 @@ pub(crate) use check::expand;
 pub use error::{ErrorKind, Place, ScenarioError};
 pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
+pub(crate) use machine::IdleMistake;
 pub use machine::{
-    CacheSpec, CostsSpec, FrequencySpec, GovernorName, InterferenceSpec, IpcSpec, MachineSpec, RunSpec,
-    SmtSpec,
+    CacheSpec, CostsSpec, FrequencySpec, GovernorName, IdleSpec, IdleStateSpec, InterferenceSpec, IpcSpec,
+    MachineSpec, RunSpec, SmtSpec,
 };
 pub use machine_file::Machine;
 pub(crate) use objects::Kind;

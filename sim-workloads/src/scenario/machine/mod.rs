@@ -2,10 +2,13 @@
 
 mod cache;
 mod frequency;
+mod idle;
 mod smt;
 
 pub use cache::CacheSpec;
 pub use frequency::{FrequencySpec, GovernorName};
+pub(crate) use idle::IdleMistake;
+pub use idle::{IdleSpec, IdleStateSpec};
 pub use smt::{IpcSpec, SmtSpec};
 
 use super::schema::add_costs;
@@ -62,6 +65,9 @@ pub struct MachineSpec {
     /// What takes CPU time away from tasks at regular intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<InterferenceSpec>,
+    /// Idle states; without them waking an idle CPU takes one cost, whatever it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleSpec>,
     /// Clocks, turbo and what decides on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<FrequencySpec>,
