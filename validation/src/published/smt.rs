@@ -9,6 +9,7 @@ use sim_core::kernel::hooks::NoHooks;
 use sim_core::{End, Nanos};
 use sim_workloads::scenario::{Document, ScenarioError};
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 use thiserror::Error;
 
 /// The build.
@@ -17,8 +18,8 @@ const SCENARIO: &str = include_str!("../../../scenarios/kernel-compile-smt.toml"
 const PUBLISHED: &str = include_str!("../../published/smt.json");
 /// A prediction may be off by so many points: the bar of the comparison, set before looking.
 pub const TOLERANCE_POINTS: f64 = 3.0;
-/// Bounds of the factor that is fitted, and how fine, in thousandths.
-const FACTORS: (u32, u32) = (500, 900);
+/// Where the factor is looked for, in thousandths: two threads do as much as one, or 1.8 times as much.
+const FACTORS: RangeInclusive<u32> = 500..=900;
 
 /// Where a series was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,14 +139,15 @@ pub fn published() -> Result<Published, SmtError> {
     Ok(serde_json::from_str(PUBLISHED)?)
 }
 
-/// The build with other settings.
+/// Builds of so many objects under one seed.
 struct Build {
     objects: u32,
     seed: u64,
 }
 
 impl Build {
-    fn time(&self, place: Place, threads: u32, jobs: u32, factor: u32) -> Result<Nanos, SmtError> {
+    /// How long it takes, s. The factor says nothing where a core has one thread.
+    fn time(&self, place: Place, threads: u32, jobs: u32, factor: u32) -> Result<f64, SmtError> {
         let preset = if place == Place::BareMetal { "bare-metal" } else { "guest" };
         let threads = if place == Place::Guest4 { 1 } else { threads };
         let settings = [
@@ -161,30 +163,38 @@ impl Build {
         let mut simulation = document.scenario.build(self.seed).simulation(config, (), NoHooks);
         let outcome = simulation.run().map_err(|e| SmtError::Run { jobs, why: e.to_string() })?;
         match outcome.end {
-            End::AllExited => Ok(Nanos(outcome.at.0)),
+            End::AllExited => Ok(Nanos(outcome.at.0).as_secs_f64()),
             end => Err(SmtError::Run { jobs, why: format!("{end:?}") }),
         }
     }
+}
 
-    /// What the time grows by without hyper-threading, in percent.
-    fn ratio(&self, place: Place, jobs: u32, factor: u32) -> Result<f64, SmtError> {
-        let on = self.time(place, 2, jobs, factor)?;
-        let off = self.time(place, 1, jobs, factor)?;
-        Ok(percent(off.as_secs_f64(), on.as_secs_f64()))
+/// A series with the simulated times without hyper-threading, which no factor changes.
+struct Baseline<'a> {
+    series: &'a Series,
+    off_s: Vec<f64>,
+}
+
+impl<'a> Baseline<'a> {
+    fn of(build: &Build, series: &'a Series) -> Result<Baseline<'a>, SmtError> {
+        let off = |row: &Row| build.time(series.place, 1, row.jobs, *FACTORS.end());
+        let off_s = series.rows.iter().map(off).collect::<Result<_, _>>()?;
+        Ok(Baseline { series, off_s })
     }
 
-    /// Ratios of a series, published and simulated.
-    fn predict(&self, series: &Series, factor: u32) -> Result<Vec<Predicted>, SmtError> {
-        let row = |row: &Row| {
+    /// The ratios, published and simulated.
+    fn predict(&self, build: &Build, factor: u32) -> Result<Vec<Predicted>, SmtError> {
+        let series = self.series;
+        let row = |(row, off): (&Row, &f64)| {
             Ok(Predicted {
                 series: series.name.clone(),
                 role: series.role,
                 jobs: row.jobs,
                 published_percent: percent(row.off_s, row.on_s),
-                simulated_percent: self.ratio(series.place, row.jobs, factor)?,
+                simulated_percent: percent(*off, build.time(series.place, 2, row.jobs, factor)?),
             })
         };
-        series.rows.iter().map(row).collect()
+        series.rows.iter().zip(&self.off_s).map(row).collect()
     }
 }
 
@@ -203,23 +213,21 @@ fn squares(rows: &[Predicted]) -> f64 {
 /// When data, scenario or a run is not what it should be.
 pub fn compare(objects: u32, seed: u64) -> Result<SmtReport, SmtError> {
     let (build, published) = (Build { objects, seed }, published()?);
-    let fit_on = published.series.iter().filter(|s| s.role == Role::Fit);
-    let fit_on: Vec<&Series> = fit_on.collect();
-    let badness = |factor: u32| -> Result<f64, SmtError> {
-        fit_on.iter().try_fold(0.0, |sum, s| Ok(sum + squares(&build.predict(s, factor)?)))
-    };
+    let baselines: Vec<Baseline<'_>> =
+        published.series.iter().map(|s| Baseline::of(&build, s)).collect::<Result<_, _>>()?;
+    let to_fit: Vec<&Baseline<'_>> = baselines.iter().filter(|b| b.series.role == Role::Fit).collect();
+    let badness =
+        |factor| to_fit.iter().try_fold(0.0, |sum, b| Ok(sum + squares(&b.predict(&build, factor)?)));
     let factor = least(FACTORS, badness)?;
-    let rows = published.series.iter().map(|s| build.predict(s, factor)).collect::<Result<Vec<_>, _>>()?;
+    let rows = baselines.iter().map(|b| b.predict(&build, factor)).collect::<Result<Vec<_>, _>>()?;
     Ok(SmtReport { factor, rows: rows.into_iter().flatten().collect() })
 }
 
-/// Where a function with one valley is least, by narrowing the range to a fifth at a time down to 5.
-fn least(
-    (mut low, mut high): (u32, u32),
-    f: impl Fn(u32) -> Result<f64, SmtError>,
-) -> Result<u32, SmtError> {
+/// Where a function with one valley is least, to 5: by looking at five points around the best so far, ever closer.
+fn least(range: RangeInclusive<u32>, f: impl Fn(u32) -> Result<f64, SmtError>) -> Result<u32, SmtError> {
+    let (mut low, mut high) = range.into_inner();
     loop {
-        let step = ((high - low) / 5).max(5);
+        let step = ((high - low) / 4).max(5);
         let mut best = (f64::INFINITY, low);
         for at in (low..=high).step_by(step as usize) {
             let value = f(at)?;
@@ -241,7 +249,7 @@ impl SmtReport {
     }
 
     /// As a table for people.
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut out = format!(
             "a thread beside a busy sibling works at {:.3} of full speed (fitted)\n\n\
              what the time grows by without hyper-threading\n\
@@ -250,7 +258,8 @@ impl SmtReport {
         );
         for r in &self.rows {
             let role = if r.role == Role::Fit { "fit" } else { "judge" };
-            let late = if r.role == Role::Judge && r.off_by().abs() > TOLERANCE_POINTS { "  missed" } else { "" };
+            let late =
+                if r.role == Role::Judge && r.off_by().abs() > TOLERANCE_POINTS { "  missed" } else { "" };
             // Writing to a String cannot fail.
             let _ = writeln!(
                 out,

@@ -3,6 +3,7 @@
 //! integrated exactly over pieces of constant speed.
 
 mod clock;
+mod cpufreq;
 mod warmth;
 
 use super::Simulation;
