@@ -2,7 +2,7 @@
 //!
 //! One number, the speed of a thread while its sibling is busy, is fitted on the first series and predicts the others. dom0
 //! is taken for the same machine with the costs of a guest; the guest for four CPUs of which the hypervisor puts each on a
-//! core of its own, with hyper-threading or without. What the hypervisor really does is outside of the model.
+//! core of its own, with hyper-threading or without. What the hypervisor really does is outside of the model. Deviates: D-186.
 
 use serde::{Deserialize, Serialize};
 use sim_core::kernel::hooks::NoHooks;
