@@ -82,7 +82,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// A deep idle state has emptied the private caches of a CPU's core.
     pub(in crate::engine) fn core_flushed(&mut self, cpu: CpuId) {
-        let core = self.pace.cpus[cpu.index()].place.core;
-        self.pace.caches.flush(core);
+        if !self.config.machine.cache.kept_in_idle {
+            let core = self.pace.cpus[cpu.index()].place.core;
+            self.pace.caches.flush(core);
+        }
     }
 }

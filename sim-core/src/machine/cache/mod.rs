@@ -31,6 +31,9 @@ pub struct CacheConfig {
     pub remote_mb_s: u32,
     /// Speed of a task while it loads its working set, in parts of [`FULL_SPEED`]: how the time it loses is spread.
     pub cold_speed: u32,
+    /// Deep idle states leave a core's caches as they are; on real machines they empty them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept_in_idle: bool,
 }
 
 impl CacheConfig {
@@ -45,6 +48,7 @@ impl CacheConfig {
         memory_mb_s: 7_900,
         remote_mb_s: 3_900,
         cold_speed: FULL_SPEED / 2,
+        kept_in_idle: false,
     };
 
     /// Whether caches cost nothing.

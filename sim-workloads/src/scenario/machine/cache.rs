@@ -47,6 +47,7 @@ impl CacheSpec {
             memory_mb_s: bandwidth(self.memory_bandwidth, typical.memory_mb_s),
             remote_mb_s: bandwidth(self.remote_bandwidth, typical.remote_mb_s),
             cold_speed: self.cold_speed.map_or(typical.cold_speed, parts_of_full_speed),
+            kept_in_idle: false,
         };
         let faster = |key, is: u32, than: &str, max: u32| {
             let message = format!("{is} MB/s is more than the {max} MB/s of {than}");
