@@ -14,6 +14,7 @@ mod overrides;
 mod resolve;
 mod samples;
 mod schema;
+mod speed;
 mod streams;
 mod teaching;
 mod topology;
