@@ -4,14 +4,18 @@ use crate::load::Loaded;
 use crate::text;
 use serde::Serialize;
 use serde_json::{Value, json};
-use sim_core::kernel::PROFILES;
+use sim_core::kernel::{KernelConfig, PROFILES};
+use sim_core::machine::MachineConfig;
 use std::sync::LazyLock;
 
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 2;
 
 /// What is missing from the machine on several CPUs.
-pub(crate) const SEVERAL_CPUS: &str = "several CPUs: placement and balancing are the kernel's own; SMT, caches and idle states cost nothing yet (D-005)";
+const SEVERAL_CPUS: &str = "several CPUs: placement and balancing are the kernel's own; SMT, caches and idle states cost nothing yet (D-005)";
+/// The same on a machine with idle states.
+const WITH_IDLE_STATES: &str =
+    "several CPUs: placement and balancing are the kernel's own; SMT and caches cost nothing yet (D-005)";
 
 /// Head of every JSON document: who made it.
 #[derive(Debug, Clone, Serialize)]
@@ -37,6 +41,11 @@ static MODEL: LazyLock<String> = LazyLock::new(|| {
     let digest = blake3::hash(Value::Array(rules).to_string().as_bytes()).to_hex();
     format!("{}+rules.{}", env!("CARGO_PKG_VERSION"), &digest[..8])
 });
+
+fn notes(kernel: &KernelConfig, machine: &MachineConfig) -> Vec<String> {
+    let note = if machine.idle.is_off() { SEVERAL_CPUS } else { WITH_IDLE_STATES };
+    (kernel.cpus > 1).then(|| note.to_owned()).into_iter().collect()
+}
 
 /// Head of a JSON document about a scenario.
 #[derive(Debug, Clone, Serialize)]
@@ -72,7 +81,7 @@ impl Header {
             seed: loaded.resolved.seed,
             runs,
             warmup_ns: loaded.resolved.warmup.0,
-            notes: if config.kernel.cpus > 1 { vec![SEVERAL_CPUS.to_owned()] } else { Vec::new() },
+            notes: notes(&config.kernel, &config.machine),
             warnings: Vec::new(),
         }
     }
@@ -103,13 +112,17 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
     let interference = config.machine.interference.iter().map(|i| {
         json!({ "cpu": i.cpu, "kind": i.kind, "start_ns": i.start, "period_ns": i.period, "time_ns": i.time })
     });
+    let mut machine = json!({
+        "costs": costs,
+        "tick_phase_ns": config.machine.tick_phase,
+        "interference": interference.collect::<Vec<_>>(),
+    });
+    if !config.machine.idle.is_off() {
+        machine["idle"] = json!(config.machine.idle);
+    }
     json!({
         "kernel": config.kernel,
-        "machine": {
-            "costs": costs,
-            "tick_phase_ns": config.machine.tick_phase,
-            "interference": interference.collect::<Vec<_>>(),
-        },
+        "machine": machine,
         "duration_ns": config.duration,
         "warmup_ns": loaded.resolved.warmup,
         "scenario": loaded.document.scenario,

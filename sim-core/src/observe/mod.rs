@@ -300,6 +300,8 @@ pub enum Event {
         cpu: CpuId,
         /// Whether all are.
         deep: bool,
+        /// Whether the caches are lost with it.
+        flushes: bool,
     },
 }
 

@@ -343,6 +343,29 @@ fn idle_cpu_wakeup() {
     assert_eq!(ran.of("sleeper").wakeups_on_busy, 0);
 }
 
+/// smp.md §5.3, §5.7, §5.8, §5.10: three quarters of the exit latency of the state chosen. A tick that comes while the CPU
+/// sleeps cuts one sleep of four in two, and the second part may be shorter or entered just now.
+#[test]
+fn idle_states() {
+    let text = scenario!("idle-states");
+    let median =
+        |settings: &[&str]| run(text, settings).of("wakee").latency_after_wakeup.quantile(0.5).0 as f64 / 1e3;
+    between(median(&[]), 150.0, 151.0);
+    between(median(&["machine.idle.latency_qos=10us"]), 7.5, 8.5);
+    between(median(&["machine.idle.table=poll"]), 0.2, 0.21);
+    // A cost of nothing.
+    between(median(&["machine.idle.table=halt"]), 0.0, 0.0);
+}
+
+/// smp.md §5.6, §8: a polling guest is not called by interrupts.
+#[test]
+fn haltpoll() {
+    let text = scenario!("haltpoll");
+    let halting = run(text, &[]).rate("ping");
+    let polling = run(text, &["machine.idle.table=haltpoll"]).rate("ping");
+    assert!(polling > 2.0 * halting, "{polling} and {halting} turns a second");
+}
+
 /// Every teaching scenario has a test here, and is valid.
 #[test]
 fn all_are_tested() {
