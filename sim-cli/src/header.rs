@@ -4,18 +4,32 @@ use crate::load::Loaded;
 use crate::text;
 use serde::Serialize;
 use serde_json::{Value, json};
-use sim_core::kernel::{KernelConfig, PROFILES};
+use sim_core::kernel::PROFILES;
 use sim_core::machine::MachineConfig;
 use std::sync::LazyLock;
 
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 2;
 
-/// What is missing from the machine on several CPUs.
-const SEVERAL_CPUS: &str = "several CPUs: placement and balancing are the kernel's own; SMT, caches and idle states cost nothing yet (D-005)";
-/// The same on a machine with idle states.
-const WITH_IDLE_STATES: &str =
-    "several CPUs: placement and balancing are the kernel's own; SMT and caches cost nothing yet (D-005)";
+/// What costs nothing on a machine with several CPUs, as it is described.
+fn several_cpus(machine: &MachineConfig) -> Option<String> {
+    let parts = [
+        ("shared cores", machine.smt.is_off()),
+        ("caches", machine.cache.is_off()),
+        ("clocks", machine.frequency.is_off()),
+        ("idle states", machine.idle.is_off()),
+    ];
+    let free: Vec<&str> = parts.iter().filter(|(_, off)| *off).map(|(name, _)| *name).collect();
+    (!free.is_empty()).then(|| {
+        format!(
+            "several CPUs: {} make no difference: this machine is described without them (D-005)",
+            free.join(", ")
+        )
+    })
+}
+
+/// What intervals mean where costs are drawn.
+pub(crate) const UNCERTAIN: &str = "costs are drawn from their ranges for every seed: an interval says where a single such machine and run may lie (95 %), not its mean";
 
 /// Head of every JSON document: who made it.
 #[derive(Debug, Clone, Serialize)]
@@ -41,11 +55,6 @@ static MODEL: LazyLock<String> = LazyLock::new(|| {
     let digest = blake3::hash(Value::Array(rules).to_string().as_bytes()).to_hex();
     format!("{}+rules.{}", env!("CARGO_PKG_VERSION"), &digest[..8])
 });
-
-fn notes(kernel: &KernelConfig, machine: &MachineConfig) -> Vec<String> {
-    let note = if machine.idle.is_off() { SEVERAL_CPUS } else { WITH_IDLE_STATES };
-    (kernel.cpus > 1).then(|| note.to_owned()).into_iter().collect()
-}
 
 /// Head of a JSON document about a scenario.
 #[derive(Debug, Clone, Serialize)]
@@ -81,7 +90,7 @@ impl Header {
             seed: loaded.resolved.seed,
             runs,
             warmup_ns: loaded.resolved.warmup.0,
-            notes: notes(&config.kernel, &config.machine),
+            notes: notes(loaded),
             warnings: Vec::new(),
         }
     }
@@ -104,6 +113,12 @@ impl Header {
     }
 }
 
+fn notes(loaded: &Loaded) -> Vec<String> {
+    let config = &loaded.resolved.config;
+    let several = (config.kernel.cpus > 1).then(|| several_cpus(&config.machine)).flatten();
+    several.into_iter().chain(loaded.uncertain.then(|| UNCERTAIN.to_owned())).collect()
+}
+
 /// The configuration as it was run: the scenario with its settings, and what defaults made of it.
 pub(crate) fn configuration(loaded: &Loaded) -> Value {
     let config = &loaded.resolved.config;
@@ -112,21 +127,24 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
     let interference = config.machine.interference.iter().map(|i| {
         json!({ "cpu": i.cpu, "kind": i.kind, "start_ns": i.start, "period_ns": i.period, "time_ns": i.time })
     });
-    let mut machine = json!({
-        "costs": costs,
-        "tick_phase_ns": config.machine.tick_phase,
-        "interference": interference.collect::<Vec<_>>(),
-    });
-    if !config.machine.idle.is_off() {
-        machine["idle"] = json!(config.machine.idle);
-    }
-    json!({
+    let mut value = json!({
         "kernel": config.kernel,
-        "machine": machine,
+        "machine": {
+            "costs": costs,
+            "tick_phase_ns": config.machine.tick_phase,
+            "interference": interference.collect::<Vec<_>>(),
+        },
         "duration_ns": config.duration,
         "warmup_ns": loaded.resolved.warmup,
         "scenario": loaded.document.scenario,
-    })
+    });
+    if !config.machine.idle.is_off() {
+        value["machine"]["idle"] = json!(config.machine.idle);
+    }
+    if loaded.uncertain {
+        value["machine"]["costs_drawn"] = json!(true);
+    }
+    value
 }
 
 /// BLAKE3 of the configuration without the seed.

@@ -171,8 +171,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// A core has gone to C3 or deeper, and lost what its caches held, or has come back from there.
     fn core_depth_changed(&mut self, cpu: CpuId, deep: bool) {
-        let flushes = deep && self.config.machine.idle.flush;
-        self.observer.event(self.now, &Event::CoreDepth { cpu, deep, flushes });
+        self.observer.event(self.now, &Event::CoreDepth { cpu, deep });
     }
 
     /// From the decision to wake an idle CPU until it hears of it: at once if it watches the flag word, else by interrupt.

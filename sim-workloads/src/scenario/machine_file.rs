@@ -42,7 +42,7 @@ impl Machine {
         let source = Source { file: file.to_owned(), text: text.to_owned(), overrides: Vec::new() };
         let located = |problem: Box<super::Problem>| problem.locate(&source);
         super::check_size(&source).map_err(located)?;
-        let root = super::node::parse(text).map_err(located)?;
+        let mut root = super::node::parse(text).map_err(located)?;
         let is_machine = |key: &str| matches!(key, "name" | "machine");
         let machine_only =
             matches!(&root.value, Value::Table(entries) if entries.iter().all(|e| is_machine(&e.key)));
@@ -55,6 +55,7 @@ impl Machine {
                 scenario.kernel.profile,
             ));
         }
+        super::preset::expand(&mut root).map_err(located)?;
         let file = MachineFile::deserialize(NodeReader(&root)).map_err(|mistake| located(mistake.0))?;
         let topology = file.machine.build_topology();
         let topology =

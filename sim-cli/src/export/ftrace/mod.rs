@@ -295,7 +295,9 @@ impl<W: Write> Observer for Ftrace<W> {
             | Event::NonTask { .. }
             | Event::IdleLeft { .. }
             | Event::CoreDepth { .. }
-            | Event::StopRuntime { .. } => {}
+            | Event::StopRuntime { .. }
+            | Event::Progress { .. }
+            | Event::Refill { .. } => {}
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::header::{self, Header};
 use crate::idle::IdleReport;
 use crate::load::Loaded;
 use crate::output::Report;
+use crate::pace::PaceReport;
 use crate::spread::SpreadReport;
 use crate::text;
 use crate::waits::{self, UnfinishedTask};
@@ -31,6 +32,7 @@ pub(super) struct SingleReport {
     several_cpus: Option<SpreadReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     idle: Option<IdleReport>,
+    pace: Option<PaceReport>,
     #[serde(skip)]
     cpus: u32,
 }
@@ -87,6 +89,7 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         total: row_report(&result.total, span),
         several_cpus: result.spread.clone(),
         idle: result.idle.clone(),
+        pace: result.pace.clone(),
         cpus: loaded.resolved.config.kernel.cpus,
     }
 }
@@ -230,6 +233,10 @@ impl Report for SingleReport {
         if let Some(idle) = &self.idle {
             out += "\n";
             out += &idle.text();
+        }
+        if let Some(pace) = &self.pace {
+            out += "\n";
+            out += &pace.text(MAX_TEXT_ROWS);
         }
         out
     }

@@ -55,8 +55,6 @@ pub struct IdleConfig {
     ///
     /// Source: 0.1 to 0.3 µs to see the flag.
     pub poll_notice: Nanos,
-    /// States in which a core loses its caches do so.
-    pub flush: bool,
     /// Starting a stopped tick again.
     ///
     /// Source: about 1 µs of kernel time.
@@ -71,7 +69,6 @@ impl Default for IdleConfig {
             latency_limit: NO_LATENCY_LIMIT,
             cpu_latency_limits: Vec::new(),
             poll_notice: Nanos(200),
-            flush: true,
             tick_restart: Nanos::from_micros(1),
         }
     }
@@ -88,12 +85,10 @@ impl IdleConfig {
         self.states.is_empty()
     }
 
-    /// The same choices, but entering and leaving states takes no time.
-    #[must_use]
-    pub fn without_exit_latency(mut self) -> IdleConfig {
-        self.states.iter_mut().for_each(|s| s.exit = ExitTime::Free);
-        (self.poll_notice, self.tick_restart) = (Nanos::ZERO, Nanos::ZERO);
-        self
+    /// States cost nothing to leave; governors still see their latencies.
+    pub(super) fn leave_at_once(&mut self) {
+        self.poll_notice = Nanos::ZERO;
+        self.states.iter_mut().for_each(|state| state.exit = ExitTime::Nothing);
     }
 
     /// The longest exit latency allowed to a CPU.

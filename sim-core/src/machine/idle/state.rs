@@ -12,8 +12,8 @@ pub enum ExitTime {
     Part(u32),
     /// The rest of the table's worst case beside entering.
     AfterEntry(Nanos),
-    /// None, nor has entering.
-    Free,
+    /// Neither entering nor leaving takes any.
+    Nothing,
     /// What the table of costs says that waking an idle CPU takes.
     IdleExitCost,
 }
@@ -62,7 +62,7 @@ impl IdleState {
                 (self.latency.saturating_sub(exit), exit)
             }
             ExitTime::AfterEntry(entry) => (entry, self.latency.saturating_sub(entry)),
-            ExitTime::Free => (Nanos::ZERO, Nanos::ZERO),
+            ExitTime::Nothing => (Nanos::ZERO, Nanos::ZERO),
             ExitTime::IdleExitCost => (Nanos::ZERO, idle_exit_cost),
         }
     }
