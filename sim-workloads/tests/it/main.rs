@@ -9,6 +9,7 @@ mod actions;
 mod cases;
 mod corpus;
 mod groups;
+mod idle;
 mod mistakes;
 mod overrides;
 mod resolve;

@@ -21,7 +21,7 @@ fn toml_and_top_level() {
     fails("", "1:1: there is nothing to run: add a [task.NAME] or a [workload.NAME] table");
     fails(
         "[kernal]\nhz = 250",
-        "1:2: unknown key 'kernal': allowed are name, seed, kernel, machine, costs, run, group, session, at, pipes, \
+        "1:2: unknown key 'kernal': allowed are name, seed, kernel, machine, costs, uncertain, run, group, session, at, pipes, \
          semaphores, mutexes, barriers, job_servers, task, workload (did you mean 'kernel'?)",
     );
     fails("seed = \"x\"", "1:8: found the text \"x\", expected a whole number from 0 to 9223372036854775807");

@@ -327,6 +327,29 @@ fn one_cpu_each() {
     }
 }
 
+/// smp.md §5.3, §5.7, §5.8, §5.10: three quarters of the exit latency of the state chosen. A tick that comes while the CPU
+/// sleeps cuts one sleep of four in two, and the second part may be in another state: the median is looked at.
+#[test]
+fn idle_states() {
+    let text = scenario!("idle-states");
+    let median =
+        |settings: &[&str]| run(text, settings).of("wakee").latency_after_wakeup.quantile(0.5).0 as f64 / 1e3;
+    between(median(&[]), 99.7, 99.8);
+    between(median(&["machine.idle.latency_qos=10us"]), 7.4, 7.6);
+    between(median(&["machine.idle.table=poll"]), 0.2, 0.21);
+    // A cost of nothing.
+    between(median(&["machine.idle.table=halt"]), 0.0, 0.0);
+}
+
+/// smp.md §5.6, §8: a polling guest is not called by interrupts.
+#[test]
+fn haltpoll() {
+    let text = scenario!("haltpoll");
+    let halting = run(text, &[]).rate("ping");
+    let polling = run(text, &["machine.idle.table=haltpoll"]).rate("ping");
+    assert!(polling > 2.0 * halting, "{polling} and {halting} turns a second");
+}
+
 /// §12.2: 1 ms and 50 µs of slack, and up to 10 µs of path: 1 s / 1.060 ms to 1 s / 1.050 ms.
 #[test]
 fn timer_slack() {
