@@ -24,6 +24,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// A core has gone to C3 or deeper, and lost what its caches held, or has come back from there.
     fn core_depth_changed(&mut self, cpu: CpuId, deep: bool) {
         self.observer.event(self.now, &Event::CoreDepth { cpu, deep });
+        if deep {
+            self.core_flushed(cpu);
+        }
+        self.set_core_deep(cpu, deep);
     }
 
     /// From the decision to wake an idle CPU until it hears of it: at once if it watches the flag word, else by interrupt.

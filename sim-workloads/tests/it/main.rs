@@ -15,6 +15,7 @@ mod overrides;
 mod resolve;
 mod samples;
 mod schema;
+mod speed;
 mod streams;
 mod teaching;
 mod topology;
