@@ -118,6 +118,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.leave_state(cpu, awake, by_tick, false);
         let c = &mut self.cpus[cpu.index()];
         c.irq_until = c.irq_until.max(awake);
+        // What called it may be void by then, like a timer that was cancelled meanwhile.
+        self.arm_idle(cpu, awake);
     }
 
     /// A CPU's stay in its state ends at `awake`.
