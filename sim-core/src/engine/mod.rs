@@ -229,6 +229,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.step()?;
         };
         for i in 0..self.cpus.len() {
+            self.sync_burst(CpuId::new(i));
             self.kernel.charge_running(CpuId::new(i), self.now, &mut self.observer);
         }
         Ok(Outcome { at: self.now, end, events: self.events })
