@@ -203,7 +203,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
-    /// What the governor is asked: of timers only those of sleeping tasks are known. Deviates: D-172.
+    /// What the governor is asked: of timers those of sleeping tasks are known, and when the kernel's own come at the latest.
+    /// Deviates: D-172.
     fn situation(&mut self, cpu: CpuId) -> Ask {
         let (tasks, now) = (&self.tasks, self.now);
         let holds = |t: TaskId, generation| tasks[t.index()].timer_generation == generation;
@@ -218,11 +219,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             capacity: self.kernel.rq(cpu).pelt.capacity_orig,
         };
         let Some(idle) = &mut self.idle else { return ask };
+        ask.sleep_length = idle.kernel_timer(cpu, now);
         let c = &mut idle.cpus[cpu.index()];
         ask.tick_stopped = c.tick_stopped;
         ask.latency_limit = c.limit;
         if let Some(at) = c.timers.next(holds) {
-            ask.sleep_length = at.saturating_since(now);
+            ask.sleep_length = ask.sleep_length.min(at.saturating_since(now));
         }
         ask.delta_tick = ask.sleep_length;
         if !c.tick_stopped {

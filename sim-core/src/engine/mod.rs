@@ -177,6 +177,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             vforked_by: None,
             timer_slack,
             timer_generation: 0,
+            process: None,
             kind: parent.map(|p| self.tasks[p.index()].kind).unwrap_or_default(),
             footprint: Footprint::default(),
             blocked_since: None,

@@ -12,6 +12,7 @@ mod groups;
 mod idle;
 mod mistakes;
 mod overrides;
+mod processes;
 mod resolve;
 mod samples;
 mod schema;

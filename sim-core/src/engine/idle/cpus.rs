@@ -73,6 +73,8 @@ pub(super) struct IdleCpu {
 pub(in crate::engine) struct Idle {
     pub(super) table: Table,
     pub(super) cpus: Vec<IdleCpu>,
+    /// Interval of the kernel's own timers; those of different CPUs come at different times.
+    kernel_timer: Nanos,
     pub(super) poll_notice: Nanos,
     pub(super) tick_restart: Nanos,
     /// The shallowest state that does not poll: a core with a busy thread is no deeper.
@@ -103,8 +105,15 @@ impl Idle {
             }
         };
         let cpus = (0..kernel.cpus).map(|c| cpu(CpuId(c))).collect();
-        let (poll_notice, tick_restart) = (config.poll_notice, config.tick_restart);
-        Some(Idle { table, cpus, poll_notice, tick_restart, halted })
+        let IdleConfig { kernel_timer, poll_notice, tick_restart, .. } = *config;
+        Some(Idle { table, cpus, kernel_timer, poll_notice, tick_restart, halted })
+    }
+
+    /// From now to the next of the kernel's own timers on a CPU. Deviates: D-172.
+    pub(super) fn kernel_timer(&self, cpu: CpuId, now: Instant) -> Nanos {
+        let period = self.kernel_timer.0.max(1);
+        let phase = (u128::from(period) * (u128::from(cpu.0) + 1) / (self.cpus.len() as u128 + 1)) as u64;
+        Nanos(period - (now.0 % period + period - phase) % period)
     }
 
     /// Whether an arming of [`Happening::Idle`] is still valid.
@@ -161,5 +170,22 @@ impl Idle {
         } else {
             IdleFit::Good
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::idle::StateTable;
+
+    #[test]
+    fn timers_of_the_kernel_come_at_different_times_on_different_cpus() {
+        let config = IdleConfig::of(StateTable::by_name("skl").unwrap());
+        let kernel = KernelConfig::new(crate::kernel::Profile::by_name("6.1").unwrap(), 3);
+        let idle = Idle::new(&config, &kernel).unwrap();
+        let next = |cpu, ms: u64| idle.kernel_timer(CpuId(cpu), Instant(ms * 1_000_000)).0 / 1_000_000;
+        // Every 4 s, a quarter of it later on each CPU.
+        assert_eq!([next(0, 0), next(1, 0), next(2, 0)], [1_000, 2_000, 3_000]);
+        assert_eq!([next(0, 999), next(0, 1_000), next(0, 1_500)], [1, 4_000, 3_500]);
     }
 }

@@ -53,6 +53,12 @@ pub struct IdleConfig {
     pub latency_limit: Nanos,
     /// The longest of single CPUs (`pm_qos_resume_latency_us`).
     pub cpu_latency_limits: Vec<(CpuId, Nanos)>,
+    /// The interval of the kernel's own timers on a CPU: what a governor takes for the next timer is never further away. They
+    /// do not fire here (D-172).
+    ///
+    /// Source: the soft-lockup watchdog's timer comes every 2/5 of `watchdog_thresh`, 10 s by default
+    /// (Documentation/admin-guide/lockup-watchdogs.rst).
+    pub kernel_timer: Nanos,
     /// From the write of the flag word to a polling CPU's notice of it.
     ///
     /// Source: 0.1 to 0.3 µs to see the flag.
@@ -70,6 +76,7 @@ impl Default for IdleConfig {
             governor: GovernorKind::Menu,
             latency_limit: NO_LATENCY_LIMIT,
             cpu_latency_limits: Vec::new(),
+            kernel_timer: Nanos::from_secs(4),
             poll_notice: Nanos(200),
             tick_restart: Nanos::from_micros(1),
         }
