@@ -1,5 +1,6 @@
 //! Threads of one process switch for less than processes do.
 
+use sim_core::Nanos;
 use sim_core::kernel::hooks::NoHooks;
 use sim_core::observe::Metrics;
 use sim_workloads::scenario::Document;
@@ -14,7 +15,7 @@ fn ping_pong(process: &str) -> (u64, u64) {
     );
     let document = Document::parse(&text, "s.toml", &[]).unwrap();
     let config = document.resolve().unwrap().config;
-    let mut sim = document.scenario.build(1).simulation(config, Metrics::default(), NoHooks);
+    let mut sim = document.scenario.build(1).simulation(config, Metrics::new(Nanos::ZERO), NoHooks);
     (sim.run().unwrap().at.0, sim.observer.context_switches())
 }
 
