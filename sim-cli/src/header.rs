@@ -139,6 +139,9 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
         "warmup_ns": loaded.resolved.warmup,
         "scenario": loaded.document.scenario,
     });
+    if !config.machine.idle.is_off() {
+        value["machine"]["idle"] = json!(config.machine.idle);
+    }
     if loaded.uncertain {
         value["machine"]["costs_drawn"] = json!(true);
     }

@@ -7,6 +7,7 @@ mod ladder;
 mod menu;
 mod rules;
 mod state;
+mod state_table;
 mod tables;
 mod teo;
 mod teo_bins;
@@ -19,7 +20,8 @@ pub use ladder::Ladder;
 pub use menu::Menu;
 pub use rules::{IdleRules, PollLimit, TeoForm};
 pub use state::{ExitTime, IdleState, Table};
-pub use tables::{StateTable, TABLES};
+pub use state_table::StateTable;
+pub use tables::TABLES;
 pub use teo::Teo;
 pub use teo_bins::TeoBins;
 
@@ -30,7 +32,7 @@ use serde::Serialize;
 /// The part of a state's worst case that leaving it takes, in 1024ths: three quarters.
 ///
 /// Source: tables hold worst cases; measured wake-ups from C6 of clients are well below them (20 to 60 µs of 85), those of
-/// servers nearer to them. A parameter with the range 0.5 to 1; not certain.
+/// servers nearer to them. A parameter with the range 0.5 to 1; not certain. Deviates: D-170.
 pub const LATENCY_PART: u32 = 768;
 
 /// The most states of a CPU (`CPUIDLE_STATE_MAX`).

@@ -1,7 +1,7 @@
 //! `[machine.idle]`: the idle states of the CPUs, and who chooses among them.
 
 use crate::schema::Names;
-use crate::units::{Duration, Whole, duration, optional_whole};
+use crate::units::{CpuList, Duration, Whole, duration, optional_whole};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,7 @@ pub struct IdleSpec {
     pub latency_qos: Option<Duration>,
     /// The longest exit latency allowed to single CPUs by cpulist (`pm_qos_resume_latency_us`).
     #[serde(default, rename(serialize = "cpu_latency_qos_ns"), skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<CpuList, Duration>")]
     pub cpu_latency_qos: BTreeMap<String, Duration>,
     /// The part of the exit latency, which is the worst case, that leaving a state takes once it has been entered: 0.75
     /// unless given; likely 0.5 to 1.
