@@ -116,7 +116,8 @@ impl Header {
 fn notes(loaded: &Loaded) -> Vec<String> {
     let config = &loaded.resolved.config;
     let several = (config.kernel.cpus > 1).then(|| several_cpus(&config.machine)).flatten();
-    several.into_iter().chain(loaded.uncertain.then(|| UNCERTAIN.to_owned())).collect()
+    let uncertain = loaded.uncertain.then(|| UNCERTAIN.to_owned());
+    several.into_iter().chain(uncertain).chain(loaded.notes.iter().cloned()).collect()
 }
 
 /// The configuration as it was run: the scenario with its settings, and what defaults made of it.

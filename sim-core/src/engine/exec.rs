@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::pipe::Side;
 use super::sleep::Timeout;
-use crate::id::{BarrierId, EpollId, MutexId, PipeId, SemId, TaskId};
+use crate::id::{BarrierId, ConditionId, EpollId, MutexId, PipeId, SemId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::machine::cache::Footprint;
 use crate::machine::{FULL_SPEED, WorkKind};
@@ -52,6 +52,13 @@ pub(super) enum Op {
         /// The end of its wait.
         timeout: Option<Timeout>,
     },
+    /// Still holding the mutex, if there is one.
+    CondWait {
+        condition: ConditionId,
+        mutex: Option<MutexId>,
+    },
+    /// At most this many waiters wake.
+    Notify(ConditionId, u32),
     /// A sleep whose timer may fire from this time on.
     SleepUntil(Instant),
     /// The parent of a vfork waits for this child's exec or exit.

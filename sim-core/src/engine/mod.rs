@@ -2,6 +2,7 @@
 //! cost) and the programs (what tasks ask for), and knows no policy.
 
 mod actions;
+mod condition;
 mod config;
 mod cpu;
 mod deferred;
