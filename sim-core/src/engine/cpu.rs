@@ -98,6 +98,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         c.resched_generation = c.resched_generation.wrapping_add(1);
         c.resched_armed = false;
         self.tell_before_schedule(cpu, why);
+        let keeps = self.keeps_tick(cpu);
+        self.kernel.keep_idle_tick(cpu, keeps);
         let s = self.kernel.schedule(cpu, self.now, why, &mut self.observer);
         if s.next.is_none() {
             self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
@@ -132,34 +134,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         match (s.prev, s.next) {
             (None, Some(_)) if self.config.kernel.nohz => self.arm_tick(cpu),
-            (Some(_), None) if self.config.kernel.nohz => {
-                // An idle CPU has no tick.
+            (Some(_), None) if self.config.kernel.nohz && !self.keeps_tick(cpu) => {
                 let c = &mut self.cpus[cpu.index()];
                 c.tick_generation = c.tick_generation.wrapping_add(1);
             }
             _ => {}
         }
-    }
-
-    /// Arms a CPU's tick for the next point of the common grid after now.
-    ///
-    /// Mirrors: `tick_nohz_restart()`; `skew_tick`; core.md §11.
-    pub(super) fn arm_tick(&mut self, cpu: CpuId) {
-        let period = self.config.kernel.tick_ns();
-        let skew = if self.config.kernel.skew_tick {
-            u64::from(cpu.0) * (period / 2 / u64::from(self.config.kernel.cpus))
-        } else {
-            0
-        };
-        let phase = (self.config.machine.tick_phase.0 + skew) % period;
-        let late = self.cost().timer_irq;
-        // The handler comes `late` after the grid point.
-        let since = self.now.0.saturating_sub(late.0);
-        let next = if since < phase { phase } else { phase + ((since - phase) / period + 1) * period };
-        let c = &mut self.cpus[cpu.index()];
-        c.tick_generation = c.tick_generation.wrapping_add(1);
-        let generation = c.tick_generation;
-        let at = Instant(next) + late;
-        self.queue.push(at.max(self.now), Happening::Tick { cpu, generation });
     }
 }

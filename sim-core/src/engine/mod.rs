@@ -12,6 +12,7 @@ mod pipe;
 mod queue;
 mod sleep;
 mod stopper;
+mod tick;
 mod timeline;
 mod waits;
 
@@ -31,6 +32,7 @@ use cpu::Cpu;
 use exec::{Burst, Exec, Then};
 use queue::{EventQueue, Happening};
 use std::sync::Arc;
+use tick::Ticks;
 
 /// One run.
 pub struct Simulation<O = (), H = NoHooks> {
@@ -44,6 +46,7 @@ pub struct Simulation<O = (), H = NoHooks> {
     timeline: Vec<Control>,
     now: Instant,
     cpus: Vec<Cpu>,
+    ticks: Vec<Ticks>,
     /// CPUs that run a task.
     busy_cpus: usize,
     /// Costs by the number of busy CPUs, the first for none or one; without a shared rate there is one row.
@@ -94,6 +97,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             busy_cpus: 0,
             costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
             cpus: (0..config.kernel.cpus).map(|_| Cpu::idle()).collect(),
+            ticks: Ticks::of(&config.machine, config.kernel.cpus, 0),
             kernel,
             config,
             observer,
@@ -123,9 +127,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         task
     }
 
-    /// Makes what the kernel leaves to chance depend on a run's seed; see [`Kernel::seed`].
+    /// Makes what kernel and machine leave to chance depend on a run's seed; see [`Kernel::seed`].
     pub fn seed(&mut self, seed: u64) {
         self.kernel.seed(seed);
+        self.ticks = Ticks::of(&self.config.machine, self.config.kernel.cpus, seed);
     }
 
     /// Creates a task group below `parent`; see [`Kernel::add_group`].
@@ -190,7 +195,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let topology = Arc::clone(&self.config.kernel.topology);
         for cpu in topology.online().iter() {
             self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
-            if !self.config.kernel.nohz {
+            if !self.config.kernel.nohz || self.keeps_tick(cpu) {
+                self.kernel.restart_idle_tick(cpu);
                 self.arm_tick(cpu);
             }
         }

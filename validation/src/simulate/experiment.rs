@@ -1,9 +1,10 @@
 //! A capture turned into a run of the simulator.
 
 use super::background::background;
-use super::boot::{boot, boot_ends};
+use super::boot::{before_the_driver, boot_ends, shown};
 use super::driver::{DriverCosts, driver, shell};
 use super::forking::forking;
+use super::lengths::{Corrections, Ledger, corrections};
 use super::machine::{CaptureMachine, UnknownMachine};
 use super::program::{Handle, Shared};
 use super::record::Recorder;
@@ -83,6 +84,7 @@ pub struct Experiment<'a> {
     t0: Instant,
     /// See [`Shared::run_scatter`].
     run_scatter: Nanos,
+    corrections: Arc<Corrections>,
 }
 
 /// The lab's emulator executes one CPU for so long before the next.
@@ -106,16 +108,35 @@ impl<'a> Experiment<'a> {
         let kernel = kernel(capture, profile)?;
         if kernel.cpus == 1 {
             let (t0, run_scatter) = (t0(spec, BEFORE), Nanos::ZERO);
-            return Ok(Experiment { capture, machine, kernel, t0, run_scatter });
+            return Ok(Experiment { capture, machine, kernel, t0, run_scatter, corrections: Arc::default() });
         }
         let busy = measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus;
-        Ok(Experiment {
+        let mut experiment = Experiment {
             capture,
             machine: machine.with_several_cpus(profile.name, forking(capture)),
-            t0: t0(spec, boot_ends(kernel.cpus)),
+            t0: t0(spec, boot_ends()),
             run_scatter: Nanos((EMULATOR_SLICE.0 as f64 * (busy - 1.0).clamp(0.0, 1.0)) as u64),
             kernel,
-        })
+            corrections: Arc::default(),
+        };
+        experiment.measure_runs()?;
+        Ok(experiment)
+    }
+
+    /// Takes lengths of runs from the capture.
+    fn measure_runs(&mut self) -> Result<(), Inexpressible> {
+        let used = Arc::new(Ledger::default());
+        let hooks = StartHooks::new(self.capture, Starts::AsCaptured);
+        let mut sim = self.simulation(&self.machine, 0, self.end(), (), hooks, &used);
+        sim.run()?;
+        self.corrections = Arc::new(corrections(self.capture, &used));
+        Ok(())
+    }
+
+    /// When a run is given up.
+    fn end(&self) -> Instant {
+        let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
+        self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER
     }
 
     /// The machine it runs on.
@@ -152,12 +173,11 @@ impl<'a> Experiment<'a> {
         seed: u32,
         starts: Starts,
     ) -> Result<(Timeline, Vec<LevelCounts>), Inexpressible> {
-        let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
-        let end = self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER;
         // On several CPUs it matters where the driver's children were put.
         let from = if self.kernel.cpus == 1 { self.t0 - Nanos::from_millis(1) } else { Instant::ZERO };
         let recorder = Recorder::starting(from, Instant::ZERO + self.driver_starts());
-        let mut sim = self.simulation(machine, seed, end, recorder, StartHooks::new(self.capture, starts));
+        let hooks = StartHooks::new(self.capture, starts);
+        let mut sim = self.simulation(machine, seed, self.end(), recorder, hooks, &Arc::default());
         sim.run()?;
         let tasks = sim.tasks().to_vec();
         let counts = sim.observer.balance().to_vec();
@@ -173,7 +193,7 @@ impl<'a> Experiment<'a> {
         &self,
         hooks: H,
     ) -> Result<(Kernel<H>, BTreeMap<String, TaskId>), Inexpressible> {
-        let mut sim = self.simulation(&self.machine, 0, self.t0 - BEFORE_T0, (), hooks);
+        let mut sim = self.simulation(&self.machine, 0, self.t0 - BEFORE_T0, (), hooks, &Arc::default());
         sim.run()?;
         let named = sim.tasks().iter().enumerate().map(|(i, t)| (t.name.clone(), TaskId::new(i))).collect();
         Ok((sim.into_kernel(), named))
@@ -186,19 +206,26 @@ impl<'a> Experiment<'a> {
         end: Instant,
         observer: O,
         hooks: H,
+        used: &Arc<Ledger>,
     ) -> Simulation<O, H> {
         let (objects, handles) = objects(&self.capture.spec);
-        let shared = Arc::new(self.shared(machine, seed, handles));
+        let shared = Arc::new(self.shared(machine, seed, handles, used));
         let mut config = MachineConfig::new(machine.costs(self.capture.spec.slack));
         let since_tick = self.capture.clock.since_tick(self.capture.clock.t0_ns).unwrap_or(0);
         let tick = self.kernel.tick_ns();
         // The emulator of the lab counts instructions, whichever CPU executes them.
         config.shared_rate = self.kernel.cpus > 1;
         config.tick_phase = Nanos((self.t0.0 + tick - since_tick % tick) % tick);
+        if self.kernel.cpus > 1 {
+            config.tick_scatter = EMULATOR_SLICE;
+            config.kept_ticks = before_the_driver(self.kernel.cpus, seed);
+            config.kept_ticks.extend(shown(self.capture, |stamp| self.to_sim(stamp)));
+        }
         let kernel = self.kernel.clone();
         let duration = Some(Nanos(end.0));
         let config = SimConfig { kernel, machine: config, duration, limits: Limits::default() };
         let mut sim = Simulation::with_hooks(config, objects, observer, hooks);
+        sim.seed(seed.into());
         let groups = add_groups(&self.capture.spec, |above, shares| sim.add_group(above, shares, false));
         for task in background(self.capture, |stamp| self.to_sim(stamp)) {
             sim.add_task(task);
@@ -218,9 +245,6 @@ impl<'a> Experiment<'a> {
         if self.kernel.cpus == 1 {
             first.program = driver(None);
         } else {
-            boot(self.kernel.cpus, seed).into_iter().for_each(|task| {
-                sim.add_task(task);
-            });
             // Where the driver is, and that it was forked a moment ago, matters to where its children go.
             first.affinity = Some(CpuMask::one(self.driver_cpu()));
             (first.name, first.path) = ("sh".to_owned(), "sh".to_owned());
@@ -232,7 +256,7 @@ impl<'a> Experiment<'a> {
 
     /// When the driver starts.
     fn driver_starts(&self) -> Nanos {
-        if self.kernel.cpus == 1 { BEFORE } else { boot_ends(self.kernel.cpus) }
+        if self.kernel.cpus == 1 { BEFORE } else { boot_ends() }
     }
 
     /// Where the driver was when it forked its first task.
@@ -248,7 +272,7 @@ impl<'a> Experiment<'a> {
         self.t0.0.checked_add_signed(from_t0).map(Instant)
     }
 
-    fn shared(&self, machine: &CaptureMachine, seed: u32, objects: Vec<Handle>) -> Shared {
+    fn shared(&self, machine: &CaptureMachine, seed: u32, objects: Vec<Handle>, used: &Arc<Ledger>) -> Shared {
         let spec = &self.capture.spec;
         Shared {
             objects,
@@ -256,6 +280,8 @@ impl<'a> Experiment<'a> {
             run_overshoot: Nanos(machine.run_overshoot_ns),
             run_scatter: self.run_scatter,
             seed: u64::from(seed),
+            corrections: Arc::clone(&self.corrections),
+            used: Arc::clone(used),
             by_loops: spec.clock == Clock::Loops,
             loops_per_us: self.capture.result.loops_per_us,
             getppid: GETPPID,

@@ -5,7 +5,7 @@ use crate::capture::Capture;
 use crate::capture::trace::TraceKind;
 use std::collections::BTreeMap;
 
-/// Medians per busy CPU, ns.
+/// Means per busy CPU, ns: shares of CPU time are sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Forking {
     /// From a forking task's getting the CPU, or its fork before, to its fork.
@@ -57,10 +57,10 @@ pub(super) fn forking(capture: &Capture) -> Option<Forking> {
     }
     let of_children = |path: fn(Life, (u64, u64)) -> (u64, u64)| {
         let spans = children.iter().filter_map(|(pid, body)| Some(path(*lives.get(pid)?, *body))).collect();
-        busy.median(spans)
+        busy.mean(spans)
     };
     Some(Forking {
-        fork_ns: busy.median(forks)?,
+        fork_ns: busy.mean(forks)?,
         child_ns: of_children(|life, body| (life.first, body.0))?,
         exit_ns: of_children(|life, body| (body.1, life.last))?,
     })
@@ -89,16 +89,15 @@ impl Busy {
             .map_or(0, |(since, busy, sum)| sum.saturating_add((at - since).saturating_mul((*busy).max(1))))
     }
 
-    /// The median of spans, each divided by the mean number of busy CPUs in it.
-    fn median(&self, spans: Vec<(u64, u64)>) -> Option<u64> {
+    /// The mean of spans, each divided by the mean number of busy CPUs in it.
+    fn mean(&self, spans: Vec<(u64, u64)>) -> Option<u64> {
         let per_cpu = |(from, to): (u64, u64)| {
             let length = to.checked_sub(from).filter(|ns| *ns > 0)?;
             let busy = self.sum(to).saturating_sub(self.sum(from)).max(length);
             u64::try_from(u128::from(length) * u128::from(length) / u128::from(busy)).ok()
         };
-        let mut values: Vec<u64> = spans.into_iter().filter_map(per_cpu).collect();
-        values.sort_unstable();
-        values.get(values.len() / 2).copied()
+        let values: Vec<u64> = spans.into_iter().filter_map(per_cpu).collect();
+        values.iter().sum::<u64>().checked_div(values.len() as u64)
     }
 }
 
@@ -113,8 +112,8 @@ mod tests {
         busy.switched(200, 0, 8);
         busy.switched(300, 7, 0);
         // 100 with one, 100 with two: 200 long at 1.5 busy CPUs.
-        assert_eq!(busy.median(vec![(100, 300)]), Some(133));
-        assert_eq!(busy.median(vec![(200, 300), (100, 200), (300, 310), (5, 5)]), Some(50));
-        assert_eq!(busy.median(Vec::new()), None);
+        assert_eq!(busy.mean(vec![(100, 300)]), Some(133));
+        assert_eq!(busy.mean(vec![(200, 300), (100, 200), (300, 310), (5, 5)]), Some(72));
+        assert_eq!(busy.mean(Vec::new()), None);
     }
 }

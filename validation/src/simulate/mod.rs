@@ -6,6 +6,7 @@ mod boot;
 mod driver;
 mod experiment;
 mod forking;
+mod lengths;
 mod machine;
 mod program;
 mod record;

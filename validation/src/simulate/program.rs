@@ -1,5 +1,6 @@
 //! The lab driver's workload language, interpreted in the simulator as the driver interprets it in the guest.
 
+use super::lengths::{Corrections, Ledger, Used};
 use crate::capture::spec::{LabRandom, ObjectIx, Span, Step};
 use sim_core::program::{Action, ChildSpec, Program, ProgramContext, Work};
 use sim_core::{BarrierId, Instant, Nanos, PipeId, SemId};
@@ -27,6 +28,10 @@ pub(super) struct Shared {
     pub(super) run_scatter: Nanos,
     /// Of that scatter.
     pub(super) seed: u64,
+    /// How much longer the runs of single tasks are.
+    pub(super) corrections: Arc<Corrections>,
+    /// What tasks used.
+    pub(super) used: Arc<Ledger>,
     /// `run` measures turns of a calibrated loop, not the CPU clock.
     pub(super) by_loops: bool,
     /// Turns of the calibrated loop per microsecond.
@@ -57,6 +62,9 @@ pub(super) struct LabTask {
     random: LabRandom,
     /// Apart from the workload's own draws.
     scatter: LabRandom,
+    /// How much longer its runs are than asked for, ns.
+    longer: i64,
+    runs: u64,
     frames: Vec<Frame>,
     pending: VecDeque<Action>,
     /// Children not waited for, and children forked in all.
@@ -89,6 +97,8 @@ impl LabTask {
             scatter: LabRandom::for_seed(
                 path.bytes().fold(shared.seed, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(b))),
             ),
+            longer: shared.corrections.get(&name).copied().unwrap_or(0),
+            runs: 0,
             shared,
             path,
             name,
@@ -126,8 +136,10 @@ impl LabTask {
         if self.shared.by_loops {
             return Action::Run(Work::Capacity(Nanos(ns)));
         }
+        self.runs += 1;
         let scatter = self.scatter.pick(Span { lo: 0, hi: self.shared.run_scatter.0 });
-        Action::Run(Work::CpuTime(Nanos(ns) + self.shared.run_overshoot + Nanos(scatter)))
+        let ns = ns.saturating_add(self.shared.run_overshoot.0).saturating_add(scatter);
+        Action::Run(Work::CpuTime(Nanos(ns.saturating_add_signed(self.longer))))
     }
 
     /// One step as an action; none when it only changed what comes next.
@@ -257,7 +269,11 @@ impl Program for LabTask {
                 continue;
             }
             let Some(frame) = self.frames.last_mut() else {
-                return self.wait_all().unwrap_or(Action::Exit);
+                return self.wait_all().unwrap_or_else(|| {
+                    let used = Used { runs: self.runs, cpu_ns: cx.cpu_time.0 };
+                    self.shared.used.note(&self.name, used);
+                    Action::Exit
+                });
             };
             let body = frame.body.clone();
             let Some(step) = body.get(frame.at) else {

@@ -228,9 +228,26 @@ impl<H: Hooks> Kernel<H> {
         if std::mem::take(&mut rq.balance.nohz_newidle) && !rq.need_resched {
             self.nohz_idle_balance(cpu, NohzFlags::STATS, false, now, o);
         }
-        if self.config.nohz {
+        if self.config.nohz && !self.rqs[cpu.index()].balance.keeps_idle_tick {
             self.nohz_balance_enter_idle(cpu);
         }
+    }
+
+    /// Says whether a CPU is to keep its tick when it next idles. Then it balances for itself.
+    pub fn keep_idle_tick(&mut self, cpu: CpuId, keep: bool) {
+        self.rqs[cpu.index()].balance.keeps_idle_tick = keep;
+    }
+
+    /// An idle CPU that has kept its tick stops it now.
+    pub fn stop_idle_tick(&mut self, cpu: CpuId) {
+        if self.rqs.len() > 1 {
+            self.nohz_balance_enter_idle(cpu);
+        }
+    }
+
+    /// An idle CPU ticks from now on.
+    pub fn restart_idle_tick(&mut self, cpu: CpuId) {
+        self.nohz_balance_exit_idle(cpu);
     }
 }
 

@@ -1,0 +1,86 @@
+//! When ticks come: on a common grid, a little scattered, and on idle CPUs only where they are kept.
+
+use super::Simulation;
+use super::queue::Happening;
+use crate::id::CpuId;
+use crate::kernel::hooks::Hooks;
+use crate::machine::{KeptTicks, MachineConfig};
+use crate::observe::Observer;
+use crate::rng::{Stream, stream};
+use crate::time::{Instant, Nanos};
+use rand::Rng;
+
+/// What decides on the ticks of one CPU beside the grid.
+#[derive(Debug)]
+pub(super) struct Ticks {
+    scatter: Stream,
+    /// Idle, it ticks on in these spans, in order of time.
+    kept: Vec<KeptTicks>,
+}
+
+impl Ticks {
+    /// Those of each of `cpus` CPUs.
+    pub(super) fn of(machine: &MachineConfig, cpus: u32, seed: u64) -> Vec<Ticks> {
+        let of_cpu = |cpu: CpuId| {
+            let mut kept: Vec<KeptTicks> =
+                machine.kept_ticks.iter().copied().filter(|k| k.cpu == cpu).collect();
+            kept.sort_unstable_by_key(|k| k.from);
+            Ticks { scatter: stream(seed, &format!("cpu{}", cpu.0), "tick"), kept }
+        };
+        (0..cpus).map(CpuId).map(of_cpu).collect()
+    }
+
+    fn keeps(&self, at: Instant) -> bool {
+        let after = self.kept.partition_point(|k| k.from <= at);
+        self.kept[..after].last().is_some_and(|k| at < k.until)
+    }
+}
+
+impl<O: Observer, H: Hooks> Simulation<O, H> {
+    /// The first point of a CPU's grid after now, as its interrupt handlers see it.
+    ///
+    /// Mirrors: `tick_nohz_restart()`; `skew_tick`; core.md §11.
+    fn next_tick(&self, cpu: CpuId) -> Instant {
+        let period = self.config.kernel.tick_ns();
+        let skew = if self.config.kernel.skew_tick {
+            u64::from(cpu.0) * (period / 2 / u64::from(self.config.kernel.cpus))
+        } else {
+            0
+        };
+        let phase = (self.config.machine.tick_phase.0 + skew) % period;
+        let since = self.now.0.saturating_sub(self.cost().timer_irq.0);
+        Instant(if since < phase { phase } else { phase + ((since - phase) / period + 1) * period })
+    }
+
+    /// Arms a CPU's tick. The handler comes `timer_irq` after the grid's point, or somewhat later.
+    pub(super) fn arm_tick(&mut self, cpu: CpuId) {
+        let at = self.next_tick(cpu) + self.cost().timer_irq;
+        let most = self.config.machine.tick_scatter;
+        let scatter = if most.is_zero() {
+            0
+        } else {
+            self.ticks[cpu.index()].scatter.next_u64() % most.0.saturating_add(1).max(1)
+        };
+        let c = &mut self.cpus[cpu.index()];
+        c.tick_generation = c.tick_generation.wrapping_add(1);
+        let generation = c.tick_generation;
+        self.queue.push((at + Nanos(scatter)).max(self.now), Happening::Tick { cpu, generation });
+    }
+
+    /// The tick of a CPU is not stopped in idle before its next point. Without kept ticks it always is.
+    pub(super) fn keeps_tick(&self, cpu: CpuId) -> bool {
+        let ticks = &self.ticks[cpu.index()];
+        !ticks.kept.is_empty() && ticks.keeps(self.next_tick(cpu))
+    }
+
+    /// After a tick: the next one, unless the CPU idles and does not keep it.
+    pub(super) fn continue_ticks(&mut self, cpu: CpuId) {
+        let rq = self.kernel.rq(cpu);
+        let busy = rq.curr.is_some() || rq.need_resched;
+        if busy || !self.config.kernel.nohz || self.keeps_tick(cpu) {
+            self.arm_tick(cpu);
+        } else {
+            self.kernel.stop_idle_tick(cpu);
+        }
+    }
+}
