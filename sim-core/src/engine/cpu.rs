@@ -9,7 +9,7 @@ use crate::id::CpuId;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
 use crate::machine::CAPACITY_SCALE;
-use crate::observe::{Context, Event, Observer};
+use crate::observe::{Context, Event, Observer, SwitchKind};
 use crate::time::{Instant, Nanos};
 
 /// A CPU as the engine sees it.
@@ -106,6 +106,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         if s.prev != s.next {
             self.switched(cpu, s);
+        }
+        if s.kind == SwitchKind::Exited {
+            self.wake_worker(cpu);
         }
         // What a balancing pass took delays whatever comes next.
         let work = self.kernel.take_work();

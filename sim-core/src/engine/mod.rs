@@ -15,6 +15,7 @@ mod stopper;
 mod tick;
 mod timeline;
 mod waits;
+mod worker;
 
 pub use config::{End, Limits, Outcome, SimConfig, SimError};
 pub use exec::TaskInfo;
@@ -47,6 +48,8 @@ pub struct Simulation<O = (), H = NoHooks> {
     now: Instant,
     cpus: Vec<Cpu>,
     ticks: Vec<Ticks>,
+    /// By CPU, the thread that cleans up after tasks that exited there.
+    workers: Vec<Option<TaskId>>,
     /// CPUs that run a task.
     busy_cpus: usize,
     /// Costs by the number of busy CPUs, the first for none or one; without a shared rate there is one row.
@@ -98,6 +101,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
             cpus: (0..config.kernel.cpus).map(|_| Cpu::idle()).collect(),
             ticks: Ticks::of(&config.machine, config.kernel.cpus, 0),
+            workers: Vec::new(),
             kernel,
             config,
             observer,

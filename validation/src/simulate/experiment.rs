@@ -227,8 +227,14 @@ impl<'a> Experiment<'a> {
         let mut sim = Simulation::with_hooks(config, objects, observer, hooks);
         sim.seed(seed.into());
         let groups = add_groups(&self.capture.spec, |above, shares| sim.add_group(above, shares, false));
-        for task in background(self.capture, |stamp| self.to_sim(stamp)) {
-            sim.add_task(task);
+        let background = background(self.capture, |stamp| self.to_sim(stamp));
+        let follow = |(cpu, spec): &(_, _)| background.follows_exits(*cpu, spec);
+        let following: Vec<bool> = background.threads.iter().map(follow).collect();
+        for ((cpu, spec), follows) in background.threads.into_iter().zip(following) {
+            let thread = sim.add_task(spec);
+            if let Some(cpu) = cpu.filter(|_| follows) {
+                sim.wake_after_exits(cpu, thread);
+            }
         }
         let costs = DriverCosts { child_to_sleep: CHILD_TO_SLEEP, reap: REAP };
         let driver = |free| driver(&self.capture.spec, &groups, &shared, self.t0, costs, free);
@@ -329,6 +335,8 @@ fn kernel(capture: &Capture, profile: &'static Profile) -> Result<KernelConfig, 
         (cpus, None) => return Err(Inexpressible::NoLayout(cpus)),
         (_, Some(layout)) => KernelConfig::on(profile, Arc::new(layout.topology()?)),
     };
+    // A task that exits leaves its autogroup, which takes it off its queue and back.
+    k.rules.exit_requeues &= capture.tunables.has_autogroups;
     k.tunables = Tunables::boot(capture.meta.smp);
     for write in &capture.meta.set {
         let (name, value) = write.split_once('=').unwrap_or((write, ""));

@@ -5,7 +5,7 @@ use crate::capture::Capture;
 use crate::capture::trace::TraceKind;
 use std::collections::BTreeMap;
 
-/// Means per busy CPU, ns: shares of CPU time are sums.
+/// Means per CPU that is busy when a path begins, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Forking {
     /// From a forking task's getting the CPU, or its fork before, to its fork.
@@ -70,34 +70,30 @@ pub(super) fn forking(capture: &Capture) -> Option<Forking> {
 #[derive(Default)]
 struct Busy {
     now: u64,
-    /// When it changed: the time, busy CPUs from then on, and busy time of all CPUs until then.
-    steps: Vec<(u64, u64, u64)>,
+    /// When it changed, and busy CPUs from then on.
+    steps: Vec<(u64, u64)>,
 }
 
 impl Busy {
     fn switched(&mut self, at: u64, prev: u32, next: u32) {
-        let sum = self.sum(at);
         self.now = (self.now + u64::from(next != 0)).saturating_sub(u64::from(prev != 0));
-        self.steps.push((at, self.now, sum));
+        self.steps.push((at, self.now));
     }
 
-    /// Busy time of all CPUs until a point in time, at least one being busy.
-    fn sum(&self, at: u64) -> u64 {
+    /// CPUs that are busy at a point in time, at least one.
+    fn at(&self, at: u64) -> u64 {
         let step = self.steps.partition_point(|s| s.0 <= at);
-        self.steps[..step]
-            .last()
-            .map_or(0, |(since, busy, sum)| sum.saturating_add((at - since).saturating_mul((*busy).max(1))))
+        self.steps[..step].last().map_or(1, |(_, busy)| (*busy).max(1))
     }
 
-    /// The mean of spans, each divided by the mean number of busy CPUs in it.
+    /// What spans take for each CPU busy when they begin, so that all together they take as long as they did.
     fn mean(&self, spans: Vec<(u64, u64)>) -> Option<u64> {
-        let per_cpu = |(from, to): (u64, u64)| {
-            let length = to.checked_sub(from).filter(|ns| *ns > 0)?;
-            let busy = self.sum(to).saturating_sub(self.sum(from)).max(length);
-            u64::try_from(u128::from(length) * u128::from(length) / u128::from(busy)).ok()
-        };
-        let values: Vec<u64> = spans.into_iter().filter_map(per_cpu).collect();
-        values.iter().sum::<u64>().checked_div(values.len() as u64)
+        let (mut length, mut busy) = (0u64, 0u64);
+        for (from, to) in spans {
+            length = length.saturating_add(to.saturating_sub(from));
+            busy = busy.saturating_add(self.at(from));
+        }
+        length.checked_div(busy)
     }
 }
 
@@ -111,9 +107,8 @@ mod tests {
         busy.switched(100, 0, 7);
         busy.switched(200, 0, 8);
         busy.switched(300, 7, 0);
-        // 100 with one, 100 with two: 200 long at 1.5 busy CPUs.
-        assert_eq!(busy.mean(vec![(100, 300)]), Some(133));
-        assert_eq!(busy.mean(vec![(200, 300), (100, 200), (300, 310), (5, 5)]), Some(72));
+        // 200 that begin with one busy CPU and 100 with two.
+        assert_eq!(busy.mean(vec![(100, 300), (200, 300)]), Some(100));
         assert_eq!(busy.mean(Vec::new()), None);
     }
 }
