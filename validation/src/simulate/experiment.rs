@@ -3,7 +3,7 @@
 use super::background::background;
 use super::boot::{before_the_driver, boot_ends, shown};
 use super::driver::{DriverCosts, driver, shell};
-use super::forking::forking;
+use super::forking::{Forking, forking};
 use super::lengths::{Corrections, Ledger, corrections};
 use super::machine::{CaptureMachine, UnknownMachine};
 use super::program::{Handle, Shared};
@@ -85,6 +85,9 @@ pub struct Experiment<'a> {
     /// See [`Shared::run_scatter`].
     run_scatter: Nanos,
     corrections: Arc<Corrections>,
+    forking: Arc<Forking>,
+    /// What the driver's forks and its children's starts cost where the machine's cost nothing.
+    driver_forks: (Nanos, Nanos),
 }
 
 /// The lab's emulator executes one CPU for so long before the next.
@@ -108,12 +111,28 @@ impl<'a> Experiment<'a> {
         let kernel = kernel(capture, profile)?;
         if kernel.cpus == 1 {
             let (t0, run_scatter) = (t0(spec, BEFORE), Nanos::ZERO);
-            return Ok(Experiment { capture, machine, kernel, t0, run_scatter, corrections: Arc::default() });
+            let (corrections, forking) = (Arc::default(), Arc::default());
+            let driver_forks = (Nanos::ZERO, Nanos::ZERO);
+            return Ok(Experiment {
+                capture,
+                machine,
+                kernel,
+                t0,
+                run_scatter,
+                corrections,
+                forking,
+                driver_forks,
+            });
         }
         let busy = measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus;
+        let forking = forking(capture);
+        let known = !forking.is_empty();
+        let driver_forks = if known { (machine.fork_ns, machine.fork_child_ns) } else { (0, 0) };
         let mut experiment = Experiment {
             capture,
-            machine: machine.with_several_cpus(profile.name, forking(capture)),
+            machine: machine.with_several_cpus(profile.name, known),
+            forking: Arc::new(forking),
+            driver_forks: (Nanos(driver_forks.0), Nanos(driver_forks.1)),
             t0: t0(spec, boot_ends()),
             run_scatter: Nanos((EMULATOR_SLICE.0 as f64 * (busy - 1.0).clamp(0.0, 1.0)) as u64),
             kernel,
@@ -236,7 +255,7 @@ impl<'a> Experiment<'a> {
                 sim.wake_after_exits(cpu, thread);
             }
         }
-        let costs = DriverCosts { child_to_sleep: CHILD_TO_SLEEP, reap: REAP };
+        let costs = DriverCosts { child_to_sleep: CHILD_TO_SLEEP, reap: REAP, fork: self.driver_forks };
         let driver = |free| driver(&self.capture.spec, &groups, &shared, self.t0, costs, free);
         let mut first = TaskSpec {
             name: "wl".to_owned(),
@@ -287,6 +306,7 @@ impl<'a> Experiment<'a> {
             run_scatter: self.run_scatter,
             seed: u64::from(seed),
             corrections: Arc::clone(&self.corrections),
+            forking: Arc::clone(&self.forking),
             used: Arc::clone(used),
             by_loops: spec.clock == Clock::Loops,
             loops_per_us: self.capture.result.loops_per_us,

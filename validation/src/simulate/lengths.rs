@@ -8,10 +8,11 @@ use crate::capture::spec::Step;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// Runs and CPU time, ns.
+/// Runs, forks and CPU time, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Used {
     pub(super) runs: u64,
+    pub(super) forks: u64,
     pub(super) cpu_ns: u64,
 }
 
@@ -27,25 +28,39 @@ impl Ledger {
     }
 }
 
-/// By how much each `run` of a task is longer than asked for, beside what all have in common, ns.
-pub(super) type Corrections = BTreeMap<String, i64>;
+/// What a task takes beside what all have in common, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Correction {
+    /// By how much each of its `run`s is longer than asked for.
+    pub(super) run: i64,
+    /// After each fork, of a task that does nothing but fork.
+    pub(super) after_fork: u64,
+}
 
-/// What the simulation must add to each task's runs.
+/// By task name.
+pub(super) type Corrections = BTreeMap<String, Correction>;
+
+/// What the simulation must add to each task.
 pub(super) fn corrections(capture: &Capture, simulated: &Ledger) -> Corrections {
     let Ok(simulated) = simulated.0.lock() else { return Corrections::new() };
     let mut corrections = Corrections::new();
     for task in &capture.result.tasks {
-        let Some(ours) = simulated.get(&task.name).filter(|u| u.runs > 0) else { continue };
+        let Some(ours) = simulated.get(&task.name) else { continue };
+        let mean = |cpu_ns: u64, of: u64| cpu_ns.checked_div(of).map(u64::cast_signed);
+        let measured = task.cpu_ns.max(0).cast_unsigned();
         let top = capture.spec.tasks.iter().find(|t| t.name == task.name);
         let runs = match top {
             Some(spec) => runs_per_count(&spec.body).map(|n| n * task.iters.max(0).cast_unsigned()),
             // A child does all of its body.
             None => Some(ours.runs),
         };
-        let Some(runs) = runs.filter(|n| *n > 0) else { continue };
-        let mean = |cpu_ns: u64, runs: u64| (cpu_ns / runs).cast_signed();
-        let measured = mean(task.cpu_ns.max(0).cast_unsigned(), runs);
-        corrections.insert(task.name.clone(), measured - mean(ours.cpu_ns, ours.runs));
+        let run = runs.and_then(|n| Some(mean(measured, n)? - mean(ours.cpu_ns, ours.runs)?));
+        let only_forks = ours.runs == 0 && ours.forks > 0;
+        let after_fork = measured.saturating_sub(ours.cpu_ns).checked_div(ours.forks).filter(|_| only_forks);
+        if run.is_some() || after_fork.is_some() {
+            let (run, after_fork) = (run.unwrap_or(0), after_fork.unwrap_or(0));
+            corrections.insert(task.name.clone(), Correction { run, after_fork });
+        }
     }
     corrections
 }
