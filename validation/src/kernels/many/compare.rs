@@ -2,6 +2,7 @@
 
 use super::bars::ManyBars;
 use super::figures::{Figures, starts_pinned, wanted};
+use super::own::{OwnSpread, own_spread_of};
 use super::shares::{TaskShare, shares};
 use crate::capture::Capture;
 use crate::kernels::CompareError;
@@ -36,7 +37,12 @@ impl ManyComparison {
         self.checks.iter().all(|c| c.ok)
     }
 
-    /// Whether every quantity lies within its tolerance, the simulator's own band left aside.
+    /// Whether every bar is kept, how far a real kernel is from itself left aside.
+    pub fn ok_alone(&self) -> bool {
+        self.checks.iter().all(|c| c.alone)
+    }
+
+    /// Whether every quantity lies within its tolerance, the simulator's own band left aside too.
     pub fn within(&self) -> bool {
         self.checks.iter().all(|c| c.within)
     }
@@ -67,9 +73,13 @@ pub struct Check {
     pub band: (f64, f64),
     /// How far apart they may be.
     pub allowed: f64,
-    /// Whether they are not farther apart.
+    /// How far a real kernel is from itself, where that is known.
+    pub own: Option<f64>,
+    /// Whether they are not farther apart than allowed.
     pub within: bool,
-    /// Whether the bar is kept: within that tolerance, or the real value lies inside the band.
+    /// Whether the bar is kept within that tolerance, or the real value lies inside the band.
+    pub alone: bool,
+    /// Whether the bar is kept so, or the two are not farther apart than a real kernel is from itself.
     pub ok: bool,
 }
 
@@ -82,7 +92,18 @@ impl Check {
             (m, s) => m.is_none() && s.is_none(),
         };
         let at = simulated.unwrap_or(f64::INFINITY);
-        Check { bar, of, measured, simulated, band: (at, at), allowed, within, ok: within }
+        Check {
+            bar,
+            of,
+            measured,
+            simulated,
+            band: (at, at),
+            allowed,
+            own: None,
+            within,
+            alone: within,
+            ok: within,
+        }
     }
 
     /// The same check of several runs, as one with their median and band.
@@ -94,8 +115,17 @@ impl Check {
         let mut check = Check::new(first.bar, first.of.clone(), (first.measured, middle), first.allowed);
         let (min, max) = (values[0], values[values.len() - 1]);
         check.band = (min, max);
-        check.ok |= (min..=max).contains(&first.measured.unwrap_or(f64::INFINITY));
+        check.alone |= (min..=max).contains(&first.measured.unwrap_or(f64::INFINITY));
+        check.ok = check.alone;
         Some(check)
+    }
+
+    /// Heeds how far a real kernel is from itself.
+    fn heed(&mut self, own: &OwnSpread) {
+        self.own = own.of(self);
+        if let (Some(own), Some(m), Some(s)) = (self.own, self.measured, self.simulated) {
+            self.ok |= (m - s).abs() <= own;
+        }
     }
 }
 
@@ -143,6 +173,7 @@ pub fn compare_many(capture: &Capture, bars: &ManyBars) -> Result<ManyComparison
     let nominal = experiment.machine();
     let machines: Vec<CaptureMachine> =
         std::iter::once(nominal.clone()).chain(nominal.equally_likely(DELAY_NS)).collect();
+    let own = own_spread_of(capture);
     let run_all = |starts| -> Result<(Figures, Vec<Check>), CompareError> {
         let mut runs = Vec::new();
         for (machine, seed) in machines.iter().zip(0..) {
@@ -152,7 +183,10 @@ pub fn compare_many(capture: &Capture, bars: &ManyBars) -> Result<ManyComparison
             let checks = checks(&real, &simulated, shares, bars, capture.meta.smp);
             runs.push((simulated, checks));
         }
-        let checks = medians(runs.iter().map(|(_, checks)| checks.as_slice()));
+        let mut checks = medians(runs.iter().map(|(_, checks)| checks.as_slice()));
+        if let Some(own) = &own {
+            checks.iter_mut().for_each(|c| c.heed(own));
+        }
         Ok((Figures::medians(runs.iter().map(|(figures, _)| figures)), checks))
     };
     let (simulated, checks) = run_all(Starts::AsCaptured)?;
@@ -167,6 +201,26 @@ pub fn compare_many(capture: &Capture, bars: &ManyBars) -> Result<ManyComparison
         free,
         free_checks,
     })
+}
+
+/// Compares a capture with another of the same experiment on a real kernel, as if that were a run of the simulator.
+///
+/// # Errors
+/// [`CompareError`] when a capture cannot be measured.
+pub fn compare_captures(
+    capture: &Capture,
+    other: &Capture,
+    bars: &ManyBars,
+) -> Result<Vec<Check>, CompareError> {
+    let threads = capture.meta.layout.map_or(1, |l| l.threads_per_core);
+    let wanted = wanted(&capture.spec, threads);
+    let figures = |c: &Capture| -> Result<_, CompareError> {
+        let traced = timeline(c)?;
+        Ok((Figures::of(&traced, &c.result.balance, &wanted), traced))
+    };
+    let ((real, traced), (run, retraced)) = (figures(capture)?, figures(other)?);
+    let shares = shares(&capture.spec, &traced, &retraced);
+    Ok(checks(&real, &run, shares, bars, capture.meta.smp))
 }
 
 /// The runs' lists of checks as one.
