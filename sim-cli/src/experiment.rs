@@ -1,14 +1,16 @@
 //! Runs scenarios: one seed, or many on all cores.
 
 use crate::failure::Failure;
+use crate::idle::{self, IdleReport};
 use crate::load::Loaded;
+use crate::pace::{self, PaceReport};
 use crate::schedule_digest::ScheduleDigest;
 use crate::spread::{self, SpreadReport};
 use crate::waits::{self, UnfinishedTask};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
-use sim_core::observe::{Metrics, Spread, TaskMetrics};
+use sim_core::observe::{IdleStats, Metrics, PaceMetrics, Spread, TaskMetrics};
 use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,6 +54,10 @@ pub(crate) struct RunResult {
     pub(crate) nontask: Nanos,
     /// What several CPUs did; none on a machine with one.
     pub(crate) spread: Option<SpreadReport>,
+    /// What idle states were used; none on a machine without them.
+    pub(crate) idle: Option<IdleReport>,
+    /// How fast work went; none where nothing but switches and interrupts takes time.
+    pub(crate) pace: Option<PaceReport>,
     pub(crate) digest: u64,
     pub(crate) ended_by: &'static str,
     /// Paths of tasks that wait for what never comes.
@@ -69,17 +75,24 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let topology = Arc::clone(&loaded.resolved.config.kernel.topology);
     let several = topology.online().count() > 1;
     let spread = several.then(|| Spread::new(warmup, &topology));
-    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), spread);
-    let mut simulation = builder.simulation(loaded.resolved.config.clone(), observer, NoHooks);
+    let config = loaded.config(seed)?;
+    let machine = config.machine.clone();
+    let stats = || IdleStats::new(warmup, topology.nr_cpu_ids(), machine.idle.states.len());
+    let stats = (!machine.idle.is_off()).then(stats);
+    let pace = machine.has_pace().then(|| PaceMetrics::new(warmup, &machine, topology.nr_cpu_ids()));
+    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, (stats, pace)));
+    let mut simulation = builder.simulation(config, observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
-    if let Some(spread) = &mut simulation.observer.1 {
+    if let Some(spread) = &mut simulation.observer.1.0 {
         spread.finish(outcome.at);
     }
-    let ((metrics, digest), spread) = &simulation.observer;
+    let ((metrics, digest), (spread, (stats, pace))) = &simulation.observer;
     let span = Nanos(outcome.at.0).saturating_sub(warmup);
     let spread = spread.as_ref().map(|s| spread::report(s, &topology, simulation.kernel().domains(), span));
     let tasks = simulation.tasks();
     let all: Vec<usize> = (0..tasks.len()).filter(|i| !tasks[*i].kthread).collect();
+    let groups = groups(tasks, group_by);
+    let pace = pace.as_ref().map(|p| pace::report(p, &machine, &topology, &groups));
     let (ended_by, stalled) = match &outcome.end {
         End::AllExited => ("all_exited", Vec::new()),
         End::Duration => ("duration", Vec::new()),
@@ -87,7 +100,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     };
     Ok(RunResult {
         seed,
-        rows: rows(tasks, metrics, group_by),
+        rows: groups.iter().map(|(label, members)| row(label.clone(), members, tasks, metrics)).collect(),
         total: row("total".to_owned(), &all, tasks, metrics),
         span,
         end_time: Nanos(outcome.at.0),
@@ -95,6 +108,8 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         context_switches: metrics.context_switches(),
         nontask: metrics.nontask(),
         spread,
+        idle: stats.as_ref().map(|stats| idle::report(stats, &machine.idle, &topology)),
+        pace,
         digest: digest.value(),
         ended_by,
         stalled,
@@ -138,7 +153,8 @@ pub(crate) fn warnings(results: &[RunResult]) -> Vec<String> {
     warnings
 }
 
-fn rows(tasks: &[TaskInfo], metrics: &Metrics, group_by: GroupBy) -> Vec<Row> {
+/// Labels of the rows, with the tasks of each.
+fn groups(tasks: &[TaskInfo], group_by: GroupBy) -> Vec<(String, Vec<usize>)> {
     let mut names: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (i, task) in tasks.iter().enumerate().filter(|(_, t)| !t.kthread) {
         names.entry(&task.name).or_default().push(i);
@@ -149,17 +165,15 @@ fn rows(tasks: &[TaskInfo], metrics: &Metrics, group_by: GroupBy) -> Vec<Row> {
         GroupBy::Name => true,
     };
     if by_name {
-        let mut groups: Vec<_> = names.into_iter().collect();
+        let mut groups: Vec<_> =
+            names.into_iter().map(|(name, members)| (name.to_owned(), members)).collect();
         groups.sort_by_key(|(_, members)| members[0]);
-        return groups
-            .iter()
-            .map(|(name, members)| row((*name).to_owned(), members, tasks, metrics))
-            .collect();
+        return groups;
     }
     let alone = |task: &TaskInfo| names[task.name.as_str()].len() == 1;
     let label = |task: &TaskInfo| if alone(task) { task.name.clone() } else { task.path.clone() };
     let scenario = tasks.iter().enumerate().filter(|(_, t)| !t.kthread);
-    scenario.map(|(i, task)| row(label(task), &[i], tasks, metrics)).collect()
+    scenario.map(|(i, task)| (label(task), vec![i])).collect()
 }
 
 fn row(label: String, members: &[usize], tasks: &[TaskInfo], metrics: &Metrics) -> Row {

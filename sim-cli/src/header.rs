@@ -5,13 +5,31 @@ use crate::text;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sim_core::kernel::PROFILES;
+use sim_core::machine::MachineConfig;
 use std::sync::LazyLock;
 
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 2;
 
-/// What is missing from the machine on several CPUs.
-pub(crate) const SEVERAL_CPUS: &str = "several CPUs: placement and balancing are the kernel's own; SMT, caches and idle states cost nothing yet (D-005)";
+/// What costs nothing on a machine with several CPUs, as it is described.
+fn several_cpus(machine: &MachineConfig) -> Option<String> {
+    let parts = [
+        ("shared cores", machine.smt.is_off()),
+        ("caches", machine.cache.is_off()),
+        ("clocks", machine.frequency.is_off()),
+        ("idle states", machine.idle.is_off()),
+    ];
+    let free: Vec<&str> = parts.iter().filter(|(_, off)| *off).map(|(name, _)| *name).collect();
+    (!free.is_empty()).then(|| {
+        format!(
+            "several CPUs: {} make no difference: this machine is described without them (D-005)",
+            free.join(", ")
+        )
+    })
+}
+
+/// What intervals mean where costs are drawn.
+pub(crate) const UNCERTAIN: &str = "costs are drawn from their ranges for every seed: an interval says where a single such machine and run may lie (95 %), not its mean";
 
 /// Head of every JSON document: who made it.
 #[derive(Debug, Clone, Serialize)]
@@ -72,7 +90,7 @@ impl Header {
             seed: loaded.resolved.seed,
             runs,
             warmup_ns: loaded.resolved.warmup.0,
-            notes: if config.kernel.cpus > 1 { vec![SEVERAL_CPUS.to_owned()] } else { Vec::new() },
+            notes: notes(loaded),
             warnings: Vec::new(),
         }
     }
@@ -95,6 +113,12 @@ impl Header {
     }
 }
 
+fn notes(loaded: &Loaded) -> Vec<String> {
+    let config = &loaded.resolved.config;
+    let several = (config.kernel.cpus > 1).then(|| several_cpus(&config.machine)).flatten();
+    several.into_iter().chain(loaded.uncertain.then(|| UNCERTAIN.to_owned())).collect()
+}
+
 /// The configuration as it was run: the scenario with its settings, and what defaults made of it.
 pub(crate) fn configuration(loaded: &Loaded) -> Value {
     let config = &loaded.resolved.config;
@@ -103,7 +127,7 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
     let interference = config.machine.interference.iter().map(|i| {
         json!({ "cpu": i.cpu, "kind": i.kind, "start_ns": i.start, "period_ns": i.period, "time_ns": i.time })
     });
-    json!({
+    let mut value = json!({
         "kernel": config.kernel,
         "machine": {
             "costs": costs,
@@ -113,7 +137,11 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
         "duration_ns": config.duration,
         "warmup_ns": loaded.resolved.warmup,
         "scenario": loaded.document.scenario,
-    })
+    });
+    if loaded.uncertain {
+        value["machine"]["costs_drawn"] = json!(true);
+    }
+    value
 }
 
 /// BLAKE3 of the configuration without the seed.

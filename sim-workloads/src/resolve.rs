@@ -1,12 +1,14 @@
 //! From what a scenario says to what a run needs: defaults filled in, names looked up, writes to tunables made.
 
-use crate::scenario::{CpuController, Document, InterferenceSpec, ScenarioError};
+use crate::scenario::{CpuController, Document, IdleMistake, InterferenceSpec, ScenarioError};
 use sim_core::kernel::rules::{IdleEntities, Rules};
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{KernelConfig, Profile};
+use sim_core::machine::idle::IdleConfig;
 use sim_core::machine::topology::Topology;
 use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
 use sim_core::{CpuId, Instant, Limits, Nanos, SimConfig};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The profile of a scenario that names none.
@@ -25,6 +27,19 @@ pub struct Resolved {
     pub warmup: Nanos,
     /// Seed of all random draws.
     pub seed: u64,
+    /// Where the costs come from.
+    preset: Preset,
+    /// Costs the scenario gives itself: these are certain.
+    given: BTreeSet<String>,
+}
+
+impl Resolved {
+    /// The configuration with uncertain costs drawn from their ranges.
+    fn drawn(mut self, seed: u64) -> SimConfig {
+        let given = |name: &str| self.given.contains(name);
+        self.config.machine.costs = self.config.machine.costs.drawn(self.preset, given, seed);
+        self.config
+    }
 }
 
 /// Whether a kernel with these rules has the tunable.
@@ -37,12 +52,42 @@ impl Document {
     ///
     /// # Errors
     /// A mistake with its place: an unknown profile or feature, a tunable this kernel does not have, a value it would
-    /// refuse, a CPU beyond the machine.
+    /// refuse, a CPU beyond the machine; or an end of an uncertain range that would be one.
     pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
+        let resolved = self.resolve_as_written()?;
+        for (key, range) in &self.scenario.uncertain {
+            for end in range.ends() {
+                let refused = self.with(&[(key.clone(), end)]).and_then(|d| d.resolve_as_written());
+                refused.map_err(|e| self.error_at(&["uncertain", key], e.to_string()))?;
+            }
+        }
+        Ok(resolved)
+    }
+
+    /// The configuration with what is uncertain, in `[uncertain]` or in the table of costs, drawn from its range, as it may
+    /// be under this seed.
+    ///
+    /// # Errors
+    /// When values are refused that lie between ends that are not.
+    pub fn drawn(&self, seed: u64) -> Result<SimConfig, ScenarioError> {
+        let draws = self.scenario.uncertain.iter().map(|(key, range)| (key.clone(), range.draw(seed, key)));
+        let draws: Vec<(String, String)> = draws.collect();
+        let resolved = if draws.is_empty() {
+            self.resolve_as_written()
+        } else {
+            self.with(&draws)?.resolve_as_written()
+        };
+        Ok(resolved?.drawn(seed))
+    }
+
+    fn resolve_as_written(&self) -> Result<Resolved, ScenarioError> {
         let scenario = &self.scenario;
+        let kernel = self.kernel_config()?;
+        let mut machine = MachineConfig { idle: self.idle_config(&kernel.rules)?, ..self.machine_config()? };
+        self.switch_off(&mut machine)?;
         let config = SimConfig {
-            kernel: self.kernel_config()?,
-            machine: self.machine_config()?,
+            machine,
+            kernel,
             duration: scenario.run.duration.map(|d| d.0),
             limits: Limits::default(),
         };
@@ -50,7 +95,13 @@ impl Document {
             let message = format!("{duration} is too long: at most {} can be simulated", config.limits.time);
             return Err(self.error_at(&["run", "duration"], message));
         }
-        Ok(Resolved { config, warmup: scenario.run.warmup.map_or(Nanos::ZERO, |d| d.0), seed: scenario.seed })
+        Ok(Resolved {
+            config,
+            warmup: scenario.run.warmup.map_or(Nanos::ZERO, |d| d.0),
+            seed: scenario.seed,
+            preset: self.preset(),
+            given: scenario.costs.costs.keys().cloned().collect(),
+        })
     }
 
     fn kernel_config(&self) -> Result<KernelConfig, ScenarioError> {
@@ -145,9 +196,22 @@ impl Document {
         Ok(())
     }
 
+    fn preset(&self) -> Preset {
+        self.scenario.costs.preset.unwrap_or(DEFAULT_COSTS)
+    }
+
+    fn idle_config(&self, rules: &Rules) -> Result<IdleConfig, ScenarioError> {
+        let Some(spec) = &self.scenario.machine.idle else { return Ok(IdleConfig::default()) };
+        spec.build(rules, &self.scenario.topology).map_err(|(keys, message): IdleMistake| {
+            let keys: Vec<&str> =
+                ["machine", "idle"].into_iter().chain(keys.iter().map(String::as_str)).collect();
+            self.error_at(&keys, message)
+        })
+    }
+
     fn machine_config(&self) -> Result<MachineConfig, ScenarioError> {
         let (spec, machine) = (&self.scenario.costs, &self.scenario.machine);
-        let mut costs = Costs::preset(spec.preset.unwrap_or(DEFAULT_COSTS));
+        let mut costs = Costs::preset(self.preset());
         for (name, value) in &spec.costs {
             if *value > Costs::MAX {
                 let message = format!("{name} is {value}: at most {} is allowed", Costs::MAX);
@@ -164,8 +228,35 @@ impl Document {
             interference(&self.scenario.topology, entry).map_err(|(key, message)| at(key, message))
         });
         let interference = entries.collect::<Result<_, _>>()?;
-        let tick_phase = machine.tick_phase;
-        Ok(MachineConfig { tick_phase, interference, ..MachineConfig::new(costs) })
+        let mut config =
+            MachineConfig { tick_phase: machine.tick_phase, interference, ..MachineConfig::new(costs) };
+        self.set_pace(&mut config)?;
+        Ok(config)
+    }
+
+    /// What makes work go faster or slower.
+    fn set_pace(&self, config: &mut MachineConfig) -> Result<(), ScenarioError> {
+        let machine = &self.scenario.machine;
+        if let Some(frequency) = &machine.frequency {
+            let refused = |(key, message)| self.error_at(&["machine", "frequency", key], message);
+            config.frequency = frequency.config().map_err(refused)?;
+        }
+        if let Some(cache) = &machine.cache {
+            config.cache = cache
+                .config()
+                .map_err(|(key, message)| self.error_at(&["machine", "cache", key], message))?;
+        }
+        config.smt = machine.smt.as_ref().map(|smt| smt.config()).unwrap_or_default();
+        config.ipc = machine.ipc.as_ref().map(|ipc| ipc.config()).unwrap_or_default();
+        Ok(())
+    }
+
+    fn switch_off(&self, machine: &mut MachineConfig) -> Result<(), ScenarioError> {
+        for (i, name) in self.scenario.machine.without.iter().enumerate() {
+            let refused = machine.switch_off(name);
+            refused.map_err(|e| self.error_at(&["machine", "without", &i.to_string()], e.to_string()))?;
+        }
+        Ok(())
     }
 }
 

@@ -8,7 +8,6 @@ use super::sleep::Sleepers;
 use crate::id::CpuId;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
-use crate::machine::CAPACITY_SCALE;
 use crate::observe::{Context, Event, Observer, SwitchKind};
 use crate::time::{Instant, Nanos};
 
@@ -17,12 +16,14 @@ use crate::time::{Instant, Nanos};
 pub(super) struct Cpu {
     /// The running burst has been credited up to here; in the future while something else has the CPU.
     pub(super) progress_from: Instant,
-    /// Speed in 1024ths.
-    pub(super) speed: u32,
+    /// Units of work done per ns, [`FULL_SPEED`](crate::machine::FULL_SPEED) at full speed.
+    pub(super) speed: u64,
     /// Which projection of the running burst is valid.
     pub(super) progress_generation: u32,
     /// Which arming of the tick is valid.
     pub(super) tick_generation: u32,
+    /// When its handler comes.
+    pub(super) tick_at: Instant,
     /// Which reschedule is valid, and when it is due.
     pub(super) resched_generation: u32,
     pub(super) resched_armed: bool,
@@ -37,12 +38,13 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
-    pub(super) fn idle() -> Cpu {
+    pub(super) fn idle(speed: u64) -> Cpu {
         Cpu {
             progress_from: Instant::ZERO,
-            speed: CAPACITY_SCALE,
+            speed,
             progress_generation: 0,
             tick_generation: 0,
+            tick_at: Instant::ZERO,
             resched_generation: 0,
             resched_armed: false,
             hrtick_generation: 0,
@@ -59,27 +61,28 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let c = &mut self.cpus[cpu.index()];
         let done = self.now.saturating_since(c.progress_from);
         c.progress_from = c.progress_from.max(self.now);
-        if let Some(curr) = self.kernel.rq(cpu).curr
-            && let Burst::Work(left) = &mut self.tasks[curr.index()].burst
-        {
-            *left = left.saturating_sub(done.0.saturating_mul(u64::from(c.speed)));
+        let Some(curr) = self.kernel.rq(cpu).curr else { return };
+        if let Burst::Work(left) = &mut self.tasks[curr.index()].burst {
+            *left = left.saturating_sub(done.0.saturating_mul(c.speed));
         }
+        self.credit(cpu, curr, done);
     }
 
     /// Foresees the end of the running burst from its present speed, replacing the earlier forecast.
     pub(super) fn project(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.index()];
         c.progress_generation = c.progress_generation.wrapping_add(1);
-        let (from, speed, generation) = (c.progress_from, u64::from(c.speed), c.progress_generation);
+        let (from, generation) = (c.progress_from, c.progress_generation);
         let Some(curr) = self.kernel.rq(cpu).curr else { return };
         let at = match self.tasks[curr.index()].burst {
-            Burst::Work(left) => from.saturating_add(Nanos(left.div_ceil(speed))),
+            Burst::Work(left) => self.end_of_work(cpu, from, left),
             Burst::CpuClock(target) => {
                 let left = target.saturating_sub(self.kernel.task_runtime(curr, self.now).0);
                 from.max(self.now.saturating_add(Nanos(left)))
             }
         };
         self.queue.push(at.max(self.now), Happening::Progress { cpu, generation });
+        self.project_warmth(cpu, generation);
     }
 
     /// Whether the running burst is finished now.
@@ -101,8 +104,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let keeps = self.keeps_tick(cpu);
         self.kernel.keep_idle_tick(cpu, keeps);
         let s = self.kernel.schedule(cpu, self.now, why, &mut self.observer);
-        if s.next.is_none() {
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+        if s.next.is_none() && self.idle.is_none() {
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None });
         }
         if s.prev != s.next {
             self.switched(cpu, s);
@@ -110,17 +113,22 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if s.kind == SwitchKind::Exited {
             self.wake_worker(cpu);
         }
+        self.cpufreq_update(cpu);
         // What a balancing pass took delays whatever comes next.
         let work = self.kernel.take_work();
         let c = &mut self.cpus[cpu.index()];
         c.progress_from = c.progress_from.max(self.now).saturating_add(work);
+        if s.next.is_none() {
+            self.begin_idle(cpu, work);
+        }
         self.project(cpu);
     }
 
     /// The idle task is awake when it calls `__schedule`; a task may be preempted in kernel mode.
     fn tell_before_schedule(&mut self, cpu: CpuId, why: Schedule) {
         match self.kernel.rq(cpu).curr {
-            None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false }),
+            None if self.idle.is_some() => {}
+            None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false, state: None }),
             Some(curr) if why == Schedule::Preempt && self.tasks[curr.index()].in_kernel => {
                 let context = Context::KernelPreempt;
                 self.observer.event(self.now, &Event::Context { cpu, context });
@@ -135,9 +143,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             let cost = self.cost().context_switch;
             self.cpus[cpu.index()].progress_from = self.now + cost;
         }
+        self.pace_switched(cpu, s);
         match (s.prev, s.next) {
-            (None, Some(_)) if self.config.kernel.nohz => self.arm_tick(cpu),
-            (Some(_), None) if self.config.kernel.nohz && !self.keeps_tick(cpu) => {
+            (None, Some(_)) => self.end_idle(cpu),
+            (Some(_), None) if self.config.kernel.nohz && self.idle.is_none() && !self.keeps_tick(cpu) => {
+                // An idle CPU has no tick. Deviates: D-123.
                 let c = &mut self.cpus[cpu.index()];
                 c.tick_generation = c.tick_generation.wrapping_add(1);
             }

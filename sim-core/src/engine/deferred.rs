@@ -41,12 +41,15 @@ impl Deferred {
 }
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
-    /// An interrupt while another is being handled waits for its end.
+    /// An interrupt while another is being handled waits for its end; one of an idle CPU, until it has left its state.
     pub(super) fn defer_in_irq(&mut self, cpu: CpuId, what: Happening) -> bool {
+        self.interrupt_idle(cpu, what);
         let c = &mut self.cpus[cpu.index()];
         let busy = c.irq_until > self.now;
         if busy && c.deferred.push(what) {
             self.arm_deferred(cpu);
+        } else if !busy {
+            self.tell_idle_left(cpu);
         }
         busy
     }

@@ -13,7 +13,13 @@ use crate::time::{Instant, Nanos};
 impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub(super) fn dispatch(&mut self, what: Happening) -> Result<(), SimError> {
         match what {
-            Happening::Speed(row) => self.on_speed(row),
+            Happening::Speed(row) => {
+                let change = self.config.machine.speed_changes[row as usize];
+                self.plan_speed(change.cpu, change.speed);
+            }
+            Happening::Warm { cpu, generation } => self.on_warm(cpu, generation),
+            Happening::CoreTimer { cpu, ramp, generation } => self.on_core_timer(cpu, ramp, generation),
+            Happening::Clocks { package } => self.grant_clocks(package),
             Happening::Interfere(row) => self.on_interference(row),
             Happening::Control(row) => self.on_control(row)?,
             Happening::Hrtick { cpu, generation } => self.on_hrtick(cpu, generation),
@@ -23,6 +29,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::NohzKick(cpu) => self.on_nohz_kick(cpu),
             Happening::Resched { cpu, generation } => self.on_resched(cpu, generation),
             Happening::Deferred { cpu, generation, .. } => self.on_deferred(cpu, generation)?,
+            Happening::Idle { cpu, generation } => self.on_idle(cpu, generation),
             Happening::Progress { cpu, generation } => {
                 if self.cpus[cpu.index()].progress_generation == generation {
                     self.begin_context(cpu, Context::Task);
@@ -32,7 +39,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 }
             }
         }
-        self.active = None;
+        if let Some(cpu) = self.active.take() {
+            self.idle_again(cpu);
+        }
         Ok(())
     }
 
@@ -42,16 +51,15 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.observer.event(self.now, &Event::Context { cpu, context });
     }
 
-    fn on_speed(&mut self, row: u32) {
-        let change = self.config.machine.speed_changes[row as usize];
-        self.sync_burst(change.cpu);
-        self.cpus[change.cpu.index()].speed = change.speed.max(1);
-        self.project(change.cpu);
-    }
-
     fn on_interference(&mut self, row: u32) {
         let x = self.config.machine.interference[row as usize];
+        if x.kind == NonTaskKind::Interrupt {
+            self.interrupt_idle(x.cpu, Happening::Interfere(row));
+        }
         self.occupy(x.cpu, x.time, x.kind == NonTaskKind::Steal);
+        if x.kind == NonTaskKind::Interrupt {
+            self.idle_again(x.cpu);
+        }
         let next = self.now.saturating_add(x.period.max(Nanos(1)));
         self.queue.push(next, Happening::Interfere(row));
     }
@@ -81,7 +89,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             return;
         }
         self.begin_context(cpu, Context::Tick);
+        self.clock_tick(cpu);
         self.kernel.scheduler_tick(cpu, self.now, &mut self.observer);
+        self.cpufreq_update(cpu);
         self.continue_ticks(cpu);
         // The balancing softirq runs at the end of the interrupt.
         let softirq = self.kernel.take_work();
@@ -132,9 +142,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// An interrupt has ended the halt of an idle CPU; with nothing to run it halts again.
     fn resume_idle(&mut self, cpu: CpuId) {
         let rq = self.kernel.rq(cpu);
-        if rq.curr.is_none() && !rq.need_resched {
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false });
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+        if self.idle.is_none() && rq.curr.is_none() && !rq.need_resched {
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false, state: None });
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None });
         }
     }
 
@@ -167,7 +177,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     fn wake_up(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>, sync: bool) {
         let wake = self.kernel.try_to_wake_up(task, by, waker, sync, self.now, &mut self.observer);
         if let Wake::Queued(cpu, true) = wake {
-            let at = self.now + self.cost().ipi;
+            let at = self.now + self.kick(cpu);
             self.queue.push(at, Happening::Ipi(cpu));
         }
     }
@@ -188,8 +198,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             let active = self.active == Some(cpu);
             match self.kernel.rq(cpu).curr {
                 None => {
-                    let wait = if active { delay } else { self.cost().ipi };
-                    self.arm_resched(cpu, self.now + wait.max(self.cost().idle_exit));
+                    let wait = if active { delay } else { self.kick(cpu) };
+                    self.arm_resched(cpu, self.now + self.idle_exit(wait));
                 }
                 Some(curr) => {
                     if !self.resched_waits(curr) {

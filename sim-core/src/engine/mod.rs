@@ -7,10 +7,12 @@ mod cpu;
 mod deferred;
 mod dispatch;
 mod exec;
+mod idle;
 mod objects;
 mod pipe;
 mod queue;
 mod sleep;
+mod speed;
 mod stopper;
 mod tick;
 mod timeline;
@@ -26,12 +28,15 @@ use crate::id::{CpuId, GroupId, TaskId};
 use crate::kernel::hooks::{Hooks, NoHooks};
 use crate::kernel::{Kernel, SearchCosts, TaskParams};
 use crate::machine::Costs;
+use crate::machine::cache::Footprint;
 use crate::observe::{Event, Observer};
 use crate::program::{Objects, TaskSpec};
 use crate::time::{Instant, Nanos};
 use cpu::Cpu;
 use exec::{Burst, Exec, Then};
+use idle::Idle;
 use queue::{EventQueue, Happening};
+use speed::Pace;
 use std::sync::Arc;
 use tick::Ticks;
 
@@ -50,6 +55,9 @@ pub struct Simulation<O = (), H = NoHooks> {
     ticks: Vec<Ticks>,
     /// By CPU, the thread that cleans up after tasks that exited there.
     workers: Vec<Option<TaskId>>,
+    /// Idle loops, on machines with idle states.
+    idle: Option<Idle>,
+    pace: Pace,
     /// CPUs that run a task.
     busy_cpus: usize,
     /// Costs by the number of busy CPUs, the first for none or one; without a shared rate there is one row.
@@ -85,6 +93,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ) -> Simulation<O, H> {
         let Costs { scan_cpu, balance, balance_cpu, .. } = config.machine.costs;
         config.kernel.searches = SearchCosts { scan_cpu, balance, balance_cpu };
+        let idle = Idle::new(&config.machine.idle, &config.kernel);
+        config.kernel.tick_stops_at_once = idle.is_none();
+        config.machine.frequency.configure(&mut config.kernel);
         let mut kernel = Kernel::new(config.kernel.clone(), hooks);
         kernel.idle_for_long();
         let mut queue = EventQueue::with_capacity(PRUNE_AT_LEAST + 1);
@@ -95,13 +106,18 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             queue.push(x.start, Happening::Interfere(i as u32));
         }
         observer.configured(Instant::ZERO, &config.kernel);
+        let pace = Pace::new(&config.kernel.topology, &config.machine);
+        let cpus =
+            (0..config.kernel.cpus).map(|i| Cpu::idle(pace.speed(CpuId(i), &config.machine))).collect();
         let rows = if config.machine.shared_rate { config.kernel.cpus } else { 1 };
         Simulation {
             busy_cpus: 0,
             costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
-            cpus: (0..config.kernel.cpus).map(|_| Cpu::idle()).collect(),
             ticks: Ticks::of(&config.machine, config.kernel.cpus, 0),
             workers: Vec::new(),
+            idle,
+            cpus,
+            pace,
             kernel,
             config,
             observer,
@@ -170,6 +186,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             vforked_by: None,
             timer_slack,
             timer_generation: 0,
+            kind: parent.map(|p| self.tasks[p.index()].kind).unwrap_or_default(),
+            footprint: Footprint::default(),
             blocked_since: None,
         });
         let task = TaskId::new(self.tasks.len() - 1);
@@ -197,8 +215,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub fn run(&mut self) -> Result<Outcome, SimError> {
         let stop = self.config.duration.map_or(Instant::NEVER, |d| Instant(d.0));
         let topology = Arc::clone(&self.config.kernel.topology);
+        self.tell_clocks();
         for cpu in topology.online().iter() {
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+            match self.idle {
+                Some(_) => self.begin_idle(cpu, Nanos::ZERO),
+                None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None }),
+            }
             if !self.config.kernel.nohz || self.keeps_tick(cpu) {
                 self.kernel.restart_idle_tick(cpu);
                 self.arm_tick(cpu);
@@ -250,17 +272,21 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Drops cancelled events: the end of a long burst is forecast anew at every switch, and each forecast would stay
     /// until its time. Looked for when the queue has doubled, so that it costs a constant per event.
     fn prune(&mut self) {
-        let (cpus, tasks) = (&self.cpus, &self.tasks);
+        let (cpus, tasks, idle) = (&self.cpus, &self.tasks, &self.idle);
         self.queue.retain(|what| match what {
             Happening::Timer { task, generation } => tasks[task.index()].timer_generation == generation,
             Happening::Tick { cpu, generation } => cpus[cpu.index()].tick_generation == generation,
             Happening::Resched { cpu, generation } => cpus[cpu.index()].resched_generation == generation,
-            Happening::Progress { cpu, generation } => cpus[cpu.index()].progress_generation == generation,
+            Happening::Progress { cpu, generation } | Happening::Warm { cpu, generation } => {
+                cpus[cpu.index()].progress_generation == generation
+            }
             Happening::Hrtick { cpu, generation } => cpus[cpu.index()].hrtick_generation == generation,
             Happening::Deferred { cpu, generation, .. } => {
                 cpus[cpu.index()].deferred.generation == generation
             }
+            Happening::Idle { cpu, generation } => idle.as_ref().is_some_and(|i| i.is_valid(cpu, generation)),
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => true,
+            Happening::CoreTimer { .. } | Happening::Clocks { .. } => true,
             Happening::Ipi(_) | Happening::NohzKick(_) => true,
         });
         self.prune_at = (2 * self.queue.len()).max(PRUNE_AT_LEAST);

@@ -20,7 +20,7 @@ pub(crate) enum Class {
     Tick,
     /// Interrupts from other CPUs.
     Ipi,
-    /// need_resched is honoured before the interrupted task goes on.
+    /// need_resched is honoured before the interrupted task goes on; idle loops go round.
     Resched,
     /// The running task's burst ends.
     Progress,
@@ -35,6 +35,27 @@ pub(crate) enum Happening {
     Interfere(u32),
     /// Row of the timeline of changes from outside.
     Control(u32),
+    /// The running task of a CPU has loaded its working set.
+    Warm {
+        /// The CPU.
+        cpu: CpuId,
+        /// Which projection of its burst.
+        generation: u32,
+    },
+    /// An idle core is in a deep idle state, or one that left it is given its clock.
+    CoreTimer {
+        /// A CPU of the core.
+        cpu: CpuId,
+        /// Whether it is about the clock.
+        ramp: bool,
+        /// Which of its idle periods, or of its ways out of a deep state.
+        generation: u32,
+    },
+    /// A package gives its cores the clocks they should have.
+    Clocks {
+        /// The package.
+        package: u32,
+    },
     /// A sleep ends.
     Timer {
         /// The sleeper.
@@ -67,6 +88,13 @@ pub(crate) enum Happening {
         /// Which arming.
         generation: u32,
     },
+    /// A CPU's idle loop goes round.
+    Idle {
+        /// The CPU.
+        cpu: CpuId,
+        /// Which arming.
+        generation: u32,
+    },
     /// An interrupt handler of a CPU has ended: the first event that waited for that happens.
     Deferred {
         /// The class of that event.
@@ -88,20 +116,18 @@ pub(crate) enum Happening {
 impl Happening {
     /// Whether such events alone make no task runnable. A CPU that runs one has other events than its tick.
     const fn is_machine(self) -> bool {
-        matches!(
-            self,
-            Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) | Happening::Tick { .. }
-        )
+        !matches!(self, Happening::Deferred { .. }) && matches!(self.class(), Class::Machine | Class::Tick)
     }
 
     /// Its precedence.
     pub(super) const fn class(self) -> Class {
         match self {
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => Class::Machine,
+            Happening::Warm { .. } | Happening::CoreTimer { .. } | Happening::Clocks { .. } => Class::Machine,
             Happening::Timer { .. } | Happening::Hrtick { .. } => Class::Timer,
             Happening::Tick { .. } => Class::Tick,
             Happening::Ipi(_) | Happening::NohzKick(_) => Class::Ipi,
-            Happening::Resched { .. } => Class::Resched,
+            Happening::Resched { .. } | Happening::Idle { .. } => Class::Resched,
             Happening::Deferred { class, .. } => class,
             Happening::Progress { .. } => Class::Progress,
         }

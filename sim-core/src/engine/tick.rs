@@ -61,26 +61,28 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         } else {
             self.ticks[cpu.index()].scatter.next_u64() % most.0.saturating_add(1).max(1)
         };
+        let at = at + Nanos(scatter);
         let c = &mut self.cpus[cpu.index()];
         c.tick_generation = c.tick_generation.wrapping_add(1);
         let generation = c.tick_generation;
-        self.queue.push((at + Nanos(scatter)).max(self.now), Happening::Tick { cpu, generation });
+        c.tick_at = at;
+        self.queue.push(at.max(self.now), Happening::Tick { cpu, generation });
     }
 
-    /// The tick of a CPU is not stopped in idle before its next point. Without kept ticks it always is.
+    /// The tick of a CPU without idle states is not stopped in idle before its next point. Without kept ticks it always is.
     pub(super) fn keeps_tick(&self, cpu: CpuId) -> bool {
         let ticks = &self.ticks[cpu.index()];
-        !ticks.kept.is_empty() && ticks.keeps(self.next_tick(cpu))
+        !ticks.kept.is_empty() && self.idle.is_none() && ticks.keeps(self.next_tick(cpu))
     }
 
-    /// After a tick: the next one, unless the CPU idles and does not keep it.
+    /// After a tick: the next one, unless the CPU idles and does not keep it. Idle loops stop their own.
     pub(super) fn continue_ticks(&mut self, cpu: CpuId) {
         let rq = self.kernel.rq(cpu);
         let busy = rq.curr.is_some() || rq.need_resched;
-        if busy || !self.config.kernel.nohz || self.keeps_tick(cpu) {
+        if busy || !self.config.kernel.nohz || self.idle.is_some() || self.keeps_tick(cpu) {
             self.arm_tick(cpu);
         } else {
-            self.kernel.stop_idle_tick(cpu);
+            self.kernel.tick_nohz_stop(cpu);
         }
     }
 }

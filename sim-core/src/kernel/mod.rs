@@ -100,6 +100,9 @@ pub struct KernelConfig {
     /// What searches and balancing passes take; set by the engine from the machine's costs.
     #[serde(skip)]
     pub searches: SearchCosts,
+    /// Clocks follow load: it is tracked on a machine with one CPU too; set by the engine.
+    #[serde(skip)]
+    pub schedutil: bool,
     /// Ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Preemption model.
@@ -108,6 +111,10 @@ pub struct KernelConfig {
     pub autogroup: bool,
     /// An idle CPU has no tick (`nohz=off` clears it).
     pub nohz: bool,
+    /// An idle CPU's tick stops when it becomes idle; otherwise its idle loop says when ([`Kernel::tick_nohz_stop`]). Set by
+    /// the engine.
+    #[serde(skip)]
+    pub tick_stops_at_once: bool,
     /// `skew_tick=1`: CPU i ticks i · (T/2)/CPUs later.
     pub skew_tick: bool,
     /// `CONFIG_IRQ_TIME_ACCOUNTING`: interrupt time is not charged to tasks. Off on Debian.
@@ -138,10 +145,12 @@ impl KernelConfig {
             topology,
             partitions: Vec::new(),
             searches: SearchCosts::default(),
+            schedutil: false,
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,
             nohz: true,
+            tick_stops_at_once: true,
             skew_tick: false,
             irq_time_accounting: false,
             steal_time_accounting: false,

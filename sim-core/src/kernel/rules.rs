@@ -8,6 +8,7 @@ pub use super::select::rules::{
     IdleSearch, IdlestGroup, IdlestNuma, KthreadStacking, RecentUsedCpu, ScanBudget, ScanCostAverage,
     SchedIdleCpu, SelectRules,
 };
+use crate::machine::idle::IdleRules;
 use serde::Serialize;
 
 /// Whether `sched_nr_latency` follows the tunables.
@@ -189,6 +190,9 @@ pub struct Rules {
     /// Placement.
     #[serde(flatten)]
     pub select: SelectRules,
+    /// Choice of idle states, on machines that have them.
+    #[serde(flatten)]
+    pub idle: IdleRules,
     /// Load tracking.
     pub pelt: PeltRules,
     /// Whether domains have a level of clusters.
@@ -213,6 +217,8 @@ pub struct Rules {
     pub imb_numa_nr: bool,
     /// Tasks whose CPU is taken from their masks are dealt out over the CPUs of these; before, the lowest took them all.
     pub affinity_distributes: bool,
+    /// `schedutil` adds its quarter to the utilisation, not to the frequency.
+    pub schedutil_margin_on_util: bool,
     /// A task that exits is dequeued and enqueued even if its group stays the same.
     pub exit_requeues: bool,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
@@ -241,6 +247,7 @@ impl Rules {
             preempt_dynamic: false,
             balance: BalanceRules::v4_19(),
             select: SelectRules::v4_19(),
+            idle: IdleRules::v4_19(),
             pelt: PeltRules::v4_19(),
             cluster_level: ClusterLevel::None,
             numa_distances: NumaDistances::OfFirstNode,
@@ -253,6 +260,7 @@ impl Rules {
             asym_balance_wake: true,
             imb_numa_nr: false,
             affinity_distributes: false,
+            schedutil_margin_on_util: false,
             exit_requeues: true,
             applied: Vec::new(),
         }

@@ -191,7 +191,11 @@ impl Observer for Metrics {
             | Event::NeedResched { .. }
             | Event::LoadBalance { .. }
             | Event::ActiveBalance { .. }
-            | Event::CpuIdle { .. } => {}
+            | Event::CpuIdle { .. }
+            | Event::IdleLeft { .. }
+            | Event::CoreDepth { .. }
+            | Event::Progress { .. }
+            | Event::Refill { .. } => {}
         }
     }
 }

@@ -3,8 +3,10 @@
 mod balance;
 mod decision;
 mod digest;
+mod idle;
 mod latencies;
 mod metrics;
+mod pace;
 mod placement;
 mod schedstat;
 mod spread;
@@ -15,8 +17,10 @@ pub use balance::{
 };
 pub use decision::{Buddy, Decision, Pick, PickRule, Place, PreemptRule, WakeupPreempt};
 pub use digest::Digest;
+pub use idle::{IdleStats, StateUse};
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
+pub use pace::{PaceMetrics, PaceSums, Refills};
 pub use placement::{
     Affine, AffineRule, AffineWeight, Flips, IDLEST_LEVELS, IdlestFigures, IdlestLevel, IdlestRule, Search,
     Select, SelectReason, SelectRule,
@@ -28,6 +32,8 @@ pub use tick::{Share, Shares, SliceFloor, TickPreempt, TickRule};
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::KernelConfig;
+use crate::machine::WorkClass;
+use crate::machine::cache::Refill;
 use crate::time::{Instant, Nanos};
 use serde::Serialize;
 
@@ -108,6 +114,32 @@ pub enum Context {
     Timer,
     /// The hard interrupt another CPU sent.
     Ipi,
+}
+
+/// How a stay in an idle state compares with target residencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IdleFit {
+    /// Too short for the state, and there is a shallower one (`above`).
+    Above,
+    /// Long enough for the next deeper state (`below`).
+    Below,
+    /// Neither.
+    Good,
+}
+
+/// A piece of work at constant speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How long.
+    pub time: Nanos,
+    /// Work per ns, [`FULL_SPEED`](crate::machine::FULL_SPEED) at full speed.
+    pub speed: u64,
+    /// The clock, kHz.
+    pub khz: u32,
+    /// Whether another thread of the core was busy.
+    pub shared: bool,
+    /// Whether the task was loading its working set.
+    pub cold: bool,
 }
 
 /// What happened. Tasks are named by id; names come from the simulation.
@@ -258,12 +290,57 @@ pub enum Event {
         /// The task pushed, if there was any.
         task: Option<TaskId>,
     },
+    /// A task has worked up to now; told only where speed depends on clock, sibling threads or caches.
+    Progress {
+        /// The CPU.
+        cpu: CpuId,
+        /// The task.
+        task: TaskId,
+        /// The class of its work.
+        class: WorkClass,
+        /// For how long and how fast.
+        pace: Progress,
+    },
+    /// A task has to load its working set, or some of it, where it runs now.
+    Refill {
+        /// The CPU.
+        cpu: CpuId,
+        /// The task.
+        task: TaskId,
+        /// What, and why.
+        refill: Refill,
+        /// The time that costs it.
+        lost: Nanos,
+    },
     /// A CPU's idle task halted the CPU, or goes on (`cpu_idle`).
     CpuIdle {
         /// The CPU.
         cpu: CpuId,
         /// Whether it halted.
         enter: bool,
+        /// In which idle state; none on machines without idle states.
+        state: Option<u8>,
+    },
+    /// A CPU has left an idle state.
+    IdleLeft {
+        /// The CPU.
+        cpu: CpuId,
+        /// The state.
+        state: u8,
+        /// From entering to having left.
+        residency: Nanos,
+        /// When it was called back: what lies between is left of entering, and leaving.
+        kicked: Instant,
+        /// How the stay compares with the state's target residency.
+        fit: IdleFit,
+    },
+    /// Every thread of a core is in a state in which the core loses what its own caches hold (C3 and deeper), or one has
+    /// left it.
+    CoreDepth {
+        /// The thread with which that came.
+        cpu: CpuId,
+        /// Whether all are.
+        deep: bool,
     },
 }
 

@@ -3,8 +3,10 @@
 use super::MAX_TEXT_ROWS;
 use crate::experiment::{Row, RunResult};
 use crate::header::{self, Header};
+use crate::idle::IdleReport;
 use crate::load::Loaded;
 use crate::output::Report;
+use crate::pace::PaceReport;
 use crate::spread::SpreadReport;
 use crate::text;
 use crate::waits::{self, UnfinishedTask};
@@ -28,6 +30,9 @@ pub(super) struct SingleReport {
     total: RowReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     several_cpus: Option<SpreadReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle: Option<IdleReport>,
+    pace: Option<PaceReport>,
     #[serde(skip)]
     cpus: u32,
 }
@@ -83,6 +88,8 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         tasks: result.rows.iter().map(|row| row_report(row, span)).collect(),
         total: row_report(&result.total, span),
         several_cpus: result.spread.clone(),
+        idle: result.idle.clone(),
+        pace: result.pace.clone(),
         cpus: loaded.resolved.config.kernel.cpus,
     }
 }
@@ -222,6 +229,14 @@ impl Report for SingleReport {
         if let Some(spread) = &self.several_cpus {
             out += "\n";
             out += &spread.text();
+        }
+        if let Some(idle) = &self.idle {
+            out += "\n";
+            out += &idle.text();
+        }
+        if let Some(pace) = &self.pace {
+            out += "\n";
+            out += &pace.text(MAX_TEXT_ROWS);
         }
         out
     }

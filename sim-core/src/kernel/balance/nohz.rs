@@ -221,33 +221,34 @@ impl<H: Hooks> Kernel<H> {
 
     /// The idle task has become current.
     ///
-    /// Mirrors: `nohz_run_idle_balance()`, `tick_nohz_idle_stop_tick()`, v4.19–v6.5. The tick stops at once.
-    /// Deviates: D-123.
+    /// Mirrors: `nohz_run_idle_balance()`, `tick_nohz_idle_stop_tick()`, v4.19–v6.5. Without idle states the tick
+    /// stops at once. Deviates: D-123.
     pub(in crate::kernel) fn enter_idle<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         let rq = &mut self.rqs[cpu.index()];
         if std::mem::take(&mut rq.balance.nohz_newidle) && !rq.need_resched {
             self.nohz_idle_balance(cpu, NohzFlags::STATS, false, now, o);
         }
-        if self.config.nohz && !self.rqs[cpu.index()].balance.keeps_idle_tick {
+        let stops = self.config.tick_stops_at_once && !self.rqs[cpu.index()].balance.keeps_idle_tick;
+        if self.config.nohz && stops {
             self.nohz_balance_enter_idle(cpu);
         }
     }
 
-    /// Says whether a CPU is to keep its tick when it next idles. Then it balances for itself.
+    /// Says whether a CPU without idle states is to keep its tick when it next idles. Then it balances for itself.
     pub fn keep_idle_tick(&mut self, cpu: CpuId, keep: bool) {
         self.rqs[cpu.index()].balance.keeps_idle_tick = keep;
-    }
-
-    /// An idle CPU that has kept its tick stops it now.
-    pub fn stop_idle_tick(&mut self, cpu: CpuId) {
-        if self.rqs.len() > 1 {
-            self.nohz_balance_enter_idle(cpu);
-        }
     }
 
     /// An idle CPU ticks from now on.
     pub fn restart_idle_tick(&mut self, cpu: CpuId) {
         self.nohz_balance_exit_idle(cpu);
+    }
+
+    /// The idle loop of a CPU stops its tick.
+    ///
+    /// Mirrors: `tick_nohz_stop_tick()`, v4.19–v6.5.
+    pub fn tick_nohz_stop(&mut self, cpu: CpuId) {
+        self.nohz_balance_enter_idle(cpu);
     }
 }
 

@@ -1,5 +1,16 @@
 //! The `[machine]`, `[costs]` and `[run]` tables.
 
+mod cache;
+mod frequency;
+mod idle;
+mod smt;
+
+pub use cache::CacheSpec;
+pub use frequency::{FrequencySpec, GovernorName};
+pub(crate) use idle::IdleMistake;
+pub use idle::{IdleSpec, IdleStateSpec};
+pub use smt::{IpcSpec, SmtSpec};
+
 use super::schema::add_costs;
 use super::topology::TopologySpec;
 use crate::schema::Names;
@@ -18,6 +29,9 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct MachineSpec {
+    /// A machine by name (`cfsim machine list`), which fills in what is not said here and in `[costs]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// Number of logical CPUs.
     #[serde(
         default,
@@ -41,6 +55,9 @@ pub struct MachineSpec {
     /// Capacity of CPUs by cpulist, in 1024ths of the largest CPU's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub capacity: BTreeMap<String, Whole<u32, 1, { CAPACITY_SCALE as i64 }>>,
+    /// Mechanisms and single costs that are switched off, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// When the tick grid starts.
     #[serde(default, with = "duration", rename(serialize = "tick_phase_ns"))]
     #[schemars(with = "Duration")]
@@ -48,6 +65,21 @@ pub struct MachineSpec {
     /// What takes CPU time away from tasks at regular intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<InterferenceSpec>,
+    /// Idle states; without them waking an idle CPU takes one cost, whatever it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleSpec>,
+    /// Clocks, turbo and what decides on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<FrequencySpec>,
+    /// Threads that share a core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt: Option<SmtSpec>,
+    /// Caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheSpec>,
+    /// Instructions per cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipc: Option<IpcSpec>,
 }
 
 fn topology<'de, D: Deserializer<'de>>(d: D) -> Result<Option<TopologySpec>, D::Error> {
