@@ -1,4 +1,4 @@
-//! When ticks come: on a common grid, a little scattered, and on idle CPUs only where they are kept.
+//! When ticks come: on a common grid, a little scattered, and on idle CPUs only where they are kept. Deviates: D-150.
 
 use super::Simulation;
 use super::queue::Happening;
@@ -84,5 +84,88 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         } else {
             self.kernel.tick_nohz_stop(cpu);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Limits, SimConfig};
+    use crate::id::GroupId;
+    use crate::kernel::{KernelConfig, Policy, Profile};
+    use crate::machine::{Costs, Preset};
+    use crate::observe::{Event, IdleType};
+    use crate::program::{Action, Objects, TaskSpec, Work};
+
+    /// Attempts of idle CPUs to balance, and ticks' switches between two hogs, by time.
+    #[derive(Default)]
+    struct Seen {
+        attempts: u32,
+        switches: Vec<u64>,
+    }
+
+    impl Observer for Seen {
+        fn event(&mut self, at: Instant, event: &Event) {
+            match event {
+                Event::LoadBalance { idle: IdleType::Idle, .. } => self.attempts += 1,
+                Event::Switch { prev: Some(_), next: Some(_), .. } => self.switches.push(at.0),
+                _ => {}
+            }
+        }
+    }
+
+    fn run(cpus: u32, hogs: u32, change: impl Fn(&mut MachineConfig)) -> Seen {
+        let mut machine = MachineConfig::new(Costs::preset(Preset::Zero));
+        change(&mut machine);
+        let kernel = KernelConfig::new(Profile::by_name("5.4").expect("a profile"), cpus);
+        let config = SimConfig { kernel, machine, duration: None, limits: Limits::default() };
+        let mut sim = Simulation::new(config, Objects::default(), Seen::default());
+        for i in 0..hogs {
+            let mut actions = [Action::Run(Work::CpuTime(Nanos::from_millis(18)))].into_iter();
+            let program = move |_: &_| actions.next().unwrap_or(Action::Exit);
+            sim.add_task(TaskSpec {
+                name: format!("hog{i}"),
+                path: format!("hog{i}"),
+                start: Instant::ZERO,
+                nice: 0,
+                policy: Policy::Normal,
+                affinity: None,
+                group: GroupId::ROOT,
+                program: Box::new(program),
+            });
+        }
+        sim.run().expect("it ends");
+        sim.observer
+    }
+
+    #[test]
+    fn an_idle_cpu_that_keeps_its_tick_balances_for_itself() {
+        assert_eq!(run(2, 1, |_| {}).attempts, 0);
+        let span = |from, until| KeptTicks {
+            cpu: CpuId(1),
+            from: Instant::ZERO + Nanos::from_millis(from),
+            until: Instant::ZERO + Nanos::from_millis(until),
+        };
+        // Ticks at 4, 8 and 12 ms: the idle interval is one of them.
+        assert_eq!(run(2, 1, |m| m.kept_ticks = vec![span(0, 13)]).attempts, 3);
+        assert_eq!(
+            run(2, 1, |m| m.kept_ticks = vec![span(0, 5), span(12, 13)]).attempts,
+            1,
+            "stopped is stopped"
+        );
+    }
+
+    #[test]
+    fn scattered_ticks_come_late_by_chance() {
+        let late = |most: u64| {
+            let seen = run(1, 2, |m| m.tick_scatter = Nanos(most));
+            seen.switches.iter().map(|at| at % 4_000_000).filter(|ns| *ns < 1_000_000).collect::<Vec<u64>>()
+        };
+        assert!(late(0).iter().all(|ns| *ns == 0) && !late(0).is_empty());
+        let scattered = late(20_000);
+        assert!(
+            scattered.iter().all(|ns| *ns <= 20_000) && scattered.iter().any(|ns| *ns > 0),
+            "{scattered:?}"
+        );
     }
 }

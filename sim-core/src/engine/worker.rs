@@ -25,3 +25,50 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Limits, SimConfig};
+    use crate::id::GroupId;
+    use crate::kernel::{KernelConfig, Policy, Profile};
+    use crate::machine::{Costs, MachineConfig, Preset};
+    use crate::program::{Action, Objects, Program, TaskSpec, Work};
+    use crate::time::{Instant, Nanos};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn an_exit_wakes_the_worker_of_its_cpu() {
+        let kernel = KernelConfig::new(Profile::by_name("5.4").expect("a profile"), 1);
+        let machine = MachineConfig::new(Costs::preset(Preset::Zero));
+        let duration = Some(Nanos::from_millis(10));
+        let config = SimConfig { kernel, machine, duration, limits: Limits::default() };
+        let mut sim = Simulation::new(config, Objects::default(), ());
+        let spec = |name: &str, program: Box<dyn Program>| TaskSpec {
+            name: name.to_owned(),
+            path: name.to_owned(),
+            start: Instant::ZERO,
+            nice: 0,
+            policy: Policy::Normal,
+            affinity: None,
+            group: GroupId::ROOT,
+            program,
+        };
+        let turns = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&turns);
+        let worker = sim.add_task(spec(
+            "worker",
+            Box::new(move |_: &_| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                Action::SleepUntil(Instant::ZERO + Nanos::from_secs(1))
+            }),
+        ));
+        sim.wake_after_exits(CpuId(0), worker);
+        let mut actions = [Action::Run(Work::CpuTime(Nanos::from_millis(1)))].into_iter();
+        sim.add_task(spec("task", Box::new(move |_: &_| actions.next().unwrap_or(Action::Exit))));
+        sim.run().expect("it ends");
+        // At its start, and after the exit.
+        assert_eq!(turns.load(Ordering::Relaxed), 2);
+    }
+}

@@ -40,3 +40,20 @@ pub(super) fn shown(capture: &Capture, to_sim: impl Fn(u64) -> Option<Instant>) 
     });
     ticks.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cpu_ticks_until_shortly_before_the_driver_by_seed() {
+        let of = |seed| before_the_driver(8, seed);
+        for kept in (0..9).map(of) {
+            assert_eq!(kept.len(), 8);
+            let near = |k: &KeptTicks| k.until.0 <= BOOT.0 && BOOT.0 - k.until.0 <= TICKS_BEFORE * TICK_NS;
+            assert!(kept.iter().all(near), "{kept:?}");
+        }
+        assert_eq!(of(1), of(1));
+        assert!((1..9).any(|seed| of(seed) != of(0)));
+    }
+}

@@ -297,7 +297,13 @@ impl<'a> Experiment<'a> {
         self.t0.0.checked_add_signed(from_t0).map(Instant)
     }
 
-    fn shared(&self, machine: &CaptureMachine, seed: u32, objects: Vec<Handle>, used: &Arc<Ledger>) -> Shared {
+    fn shared(
+        &self,
+        machine: &CaptureMachine,
+        seed: u32,
+        objects: Vec<Handle>,
+        used: &Arc<Ledger>,
+    ) -> Shared {
         let spec = &self.capture.spec;
         Shared {
             objects,

@@ -32,7 +32,9 @@ pub(super) fn forking(capture: &Capture) -> Forking {
                 since.remove(&prev);
                 since.insert(next, at);
                 on_cpu.entry(next).or_default().0 = at;
-                on_cpu.entry(prev).and_modify(|(from, sum)| *sum = sum.saturating_add(at.saturating_sub(*from)));
+                on_cpu
+                    .entry(prev)
+                    .and_modify(|(from, sum)| *sum = sum.saturating_add(at.saturating_sub(*from)));
             }
             TraceKind::Fork { parent, child } if is_child(capture.trace.pid(child)) => {
                 let parent = capture.trace.pid(parent);
