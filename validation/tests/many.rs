@@ -66,7 +66,7 @@ fn captures_keep_the_bars() {
     assert_eq!(RUNS.len(), 128);
     let (alone, within, free) =
         (count(ManyComparison::ok_alone), count(ManyComparison::within), count(ManyComparison::ok_free));
-    assert!(alone >= 92 && within >= 70 && free >= 84, "{alone} {within} {free}");
+    assert!(alone >= 93 && within >= 71 && free >= 96, "{alone} {within} {free}");
     // One bar at a time.
     let kept = ManyBar::ALL.map(|bar| RUNS.iter().filter(|(_, c)| c.keeps(bar)).count());
     assert!(kept.iter().all(|k| *k >= 117), "{kept:?}");

@@ -2,6 +2,7 @@
 
 mod bars;
 mod causes;
+mod check;
 mod compare;
 mod figures;
 mod own;
@@ -11,7 +12,8 @@ mod versions;
 
 pub use bars::{MANY_BARS, ManyBars};
 pub use causes::{ManyCause, many_causes};
-pub use compare::{Check, ManyBar, ManyComparison, compare_captures, compare_many};
+pub use check::{Check, ManyBar};
+pub use compare::{ManyComparison, compare_captures, compare_many};
 pub use figures::Figures;
 pub use own::{OwnSpread, own_spreads};
 pub(super) use report::{job, write_many};

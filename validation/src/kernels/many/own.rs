@@ -3,7 +3,8 @@
 //! nearer to one run of a kernel than another run of that kernel is.
 
 use super::bars::MANY_BARS;
-use super::compare::{Check, compare_captures};
+use super::check::Check;
+use super::compare::compare_captures;
 use super::report::job;
 use crate::capture::Capture;
 use crate::kernels::CompareError;

@@ -1,7 +1,8 @@
 //! The text on captures of several CPUs.
 
 use super::causes::cause_of;
-use super::compare::{Check, ManyBar, ManyComparison};
+use super::check::{Check, ManyBar};
+use super::compare::ManyComparison;
 use super::versions::{Direction, Named, Total, directions, totals};
 use std::fmt::{Result, Write};
 
