@@ -1,5 +1,7 @@
 //! From what a scenario says to what a run needs: defaults filled in, names looked up, writes to tunables made.
 
+mod pace;
+
 use crate::scenario::{CpuController, Document, IdleMistake, InterferenceSpec, ScenarioError};
 use sim_core::kernel::rules::{IdleEntities, Rules};
 use sim_core::kernel::tunables::{Tunable, Tunables};
@@ -232,23 +234,6 @@ impl Document {
             MachineConfig { tick_phase: machine.tick_phase, interference, ..MachineConfig::new(costs) };
         self.set_pace(&mut config)?;
         Ok(config)
-    }
-
-    /// What makes work go faster or slower.
-    fn set_pace(&self, config: &mut MachineConfig) -> Result<(), ScenarioError> {
-        let machine = &self.scenario.machine;
-        if let Some(frequency) = &machine.frequency {
-            let refused = |(key, message)| self.error_at(&["machine", "frequency", key], message);
-            config.frequency = frequency.config().map_err(refused)?;
-        }
-        if let Some(cache) = &machine.cache {
-            config.cache = cache
-                .config()
-                .map_err(|(key, message)| self.error_at(&["machine", "cache", key], message))?;
-        }
-        config.smt = machine.smt.as_ref().map(|smt| smt.config()).unwrap_or_default();
-        config.ipc = machine.ipc.as_ref().map(|ipc| ipc.config()).unwrap_or_default();
-        Ok(())
     }
 
     fn switch_off(&self, machine: &mut MachineConfig) -> Result<(), ScenarioError> {
