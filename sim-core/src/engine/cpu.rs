@@ -3,13 +3,14 @@
 use super::Simulation;
 use super::deferred::Deferred;
 use super::exec::Burst;
+use super::host::Absence;
 use super::queue::Happening;
 use super::sleep::Sleepers;
 use crate::id::CpuId;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
 use crate::machine::CAPACITY_SCALE;
-use crate::observe::{Context, Event, Observer};
+use crate::observe::{Context, Event, Observer, Overhead};
 use crate::time::{Instant, Nanos};
 
 /// A CPU as the engine sees it.
@@ -34,10 +35,15 @@ pub(super) struct Cpu {
     pub(super) irq_until: Instant,
     /// What waits for its end.
     pub(super) deferred: Deferred,
+    /// Since when a virtual CPU does not execute, and why; never on metal.
+    pub(super) absence: Option<Absence>,
+    /// Which absence is valid.
+    pub(super) absence_generation: u32,
 }
 
 impl Cpu {
-    pub(super) fn idle() -> Cpu {
+    /// An idle CPU; a virtual one has halted.
+    pub(super) fn idle(virtual_cpu: bool) -> Cpu {
         Cpu {
             progress_from: Instant::ZERO,
             speed: CAPACITY_SCALE,
@@ -49,6 +55,8 @@ impl Cpu {
             sleepers: Sleepers::with_room(),
             irq_until: Instant::ZERO,
             deferred: Deferred::with_room(),
+            absence: virtual_cpu.then(Absence::since_boot),
+            absence_generation: 0,
         }
     }
 }
@@ -57,6 +65,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Credits the running burst with the work done until now.
     pub(super) fn sync_burst(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.index()];
+        if c.absence.is_some() {
+            return;
+        }
         let done = self.now.saturating_since(c.progress_from);
         c.progress_from = c.progress_from.max(self.now);
         if let Some(curr) = self.kernel.rq(cpu).curr
@@ -70,6 +81,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub(super) fn project(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.index()];
         c.progress_generation = c.progress_generation.wrapping_add(1);
+        if c.absence.is_some() {
+            return;
+        }
         let (from, speed, generation) = (c.progress_from, u64::from(c.speed), c.progress_generation);
         let Some(curr) = self.kernel.rq(cpu).curr else { return };
         let at = match self.tasks[curr.index()].burst {
@@ -107,6 +121,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         // What a balancing pass took delays whatever comes next.
         let work = self.kernel.take_work();
+        self.tell_overhead(cpu, work, Overhead::Balance);
         let c = &mut self.cpus[cpu.index()];
         c.progress_from = c.progress_from.max(self.now).saturating_add(work);
         self.project(cpu);
@@ -124,11 +139,18 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
+    fn tell_overhead(&mut self, cpu: CpuId, time: Nanos, kind: Overhead) {
+        if !time.is_zero() {
+            self.observer.event(self.now, &Event::Overhead { cpu, time, kind });
+        }
+    }
+
     fn switched(&mut self, cpu: CpuId, s: Switch) {
         self.busy_cpus = self.busy_cpus + usize::from(s.prev.is_none()) - usize::from(s.next.is_none());
         if s.next.is_some() {
             let cost = self.cost().context_switch;
             self.cpus[cpu.index()].progress_from = self.now + cost;
+            self.tell_overhead(cpu, cost, Overhead::Switch);
         }
         match (s.prev, s.next) {
             (None, Some(_)) if self.config.kernel.nohz => self.arm_tick(cpu),

@@ -34,6 +34,10 @@ impl Deferred {
         first
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// The class of the first event.
     fn class(&self) -> Option<Class> {
         self.waiting.peek().map(|Reverse((class, ..))| *class)
@@ -44,9 +48,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// An interrupt while another is being handled waits for its end.
     pub(super) fn defer_in_irq(&mut self, cpu: CpuId, what: Happening) -> bool {
         let c = &mut self.cpus[cpu.index()];
-        let busy = c.irq_until > self.now;
+        let absent = c.absence.is_some();
+        let busy = c.irq_until > self.now || absent;
         if busy && c.deferred.push(what) {
             self.arm_deferred(cpu);
+        }
+        if absent {
+            self.kick_vcpu(cpu);
         }
         busy
     }
@@ -58,18 +66,23 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             return Ok(());
         }
         if c.irq_until <= self.now
+            && c.absence.is_none()
             && let Some(Reverse((.., what))) = c.deferred.waiting.pop()
         {
             self.dispatch(what)?;
         }
         self.arm_deferred(cpu);
+        self.halt_if_idle(cpu);
         Ok(())
     }
 
     /// Plans the first event that waits for the end of the handler.
-    fn arm_deferred(&mut self, cpu: CpuId) {
+    pub(super) fn arm_deferred(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.index()];
         c.deferred.generation = c.deferred.generation.wrapping_add(1);
+        if c.absence.is_some() {
+            return;
+        }
         let generation = c.deferred.generation;
         if let Some(class) = c.deferred.class() {
             let at = c.irq_until.max(self.now);

@@ -6,8 +6,7 @@ use super::queue::Happening;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{PreemptModel, Schedule, Wake};
-use crate::machine::NonTaskKind;
-use crate::observe::{Context, Event, Observer};
+use crate::observe::{Context, Event, Observer, Overhead};
 use crate::time::{Instant, Nanos};
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
@@ -15,6 +14,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         match what {
             Happening::Speed(row) => self.on_speed(row),
             Happening::Interfere(row) => self.on_interference(row),
+            Happening::Source(row) => self.on_source(row),
+            Happening::Vcpu { cpu, generation } => self.on_vcpu(cpu, generation),
             Happening::Control(row) => self.on_control(row)?,
             Happening::Hrtick { cpu, generation } => self.on_hrtick(cpu, generation),
             Happening::Timer { task, generation } => self.on_timer(task, generation),
@@ -32,12 +33,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 }
             }
         }
-        self.active = None;
+        if let Some(cpu) = self.active.take() {
+            self.halt_if_idle(cpu);
+        }
         Ok(())
     }
 
     /// From here on a CPU acts; others hear of it by interrupt.
-    fn begin_context(&mut self, cpu: CpuId, context: Context) {
+    pub(super) fn begin_context(&mut self, cpu: CpuId, context: Context) {
         self.active = Some(cpu);
         self.observer.event(self.now, &Event::Context { cpu, context });
     }
@@ -47,13 +50,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.sync_burst(change.cpu);
         self.cpus[change.cpu.index()].speed = change.speed.max(1);
         self.project(change.cpu);
-    }
-
-    fn on_interference(&mut self, row: u32) {
-        let x = self.config.machine.interference[row as usize];
-        self.occupy(x.cpu, x.time, x.kind == NonTaskKind::Steal);
-        let next = self.now.saturating_add(x.period.max(Nanos(1)));
-        self.queue.push(next, Happening::Interfere(row));
     }
 
     /// A sleep ends, or a task of the scenario starts, in a timer interrupt of its CPU.
@@ -70,7 +66,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.leave_waiters(task);
         self.wake(task, cpu, None);
         let cost = self.wake_cost(1);
-        self.occupy(cpu, cost, false);
+        self.occupy(cpu, cost);
         self.end_sleeps(cpu);
         self.settle(cost + self.cost().irq_exit);
     }
@@ -85,10 +81,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.arm_tick(cpu);
         // The balancing softirq runs at the end of the interrupt.
         let softirq = self.kernel.take_work();
-        let (tick, delay) = (self.cost().tick + softirq, self.cost().tick_to_switch + softirq);
-        self.occupy(cpu, tick, false);
+        let (handler, delay) = (self.cost().tick, self.cost().tick_to_switch + softirq);
+        self.occupy(cpu, handler);
+        self.run_softirq(cpu, softirq);
         self.end_sleeps(cpu);
-        self.settle(delay.max(tick));
+        self.settle(delay.max(handler + softirq));
         self.resume_idle(cpu);
     }
 
@@ -100,7 +97,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.active = Some(cpu);
         self.kernel.hrtick(cpu, self.now, &mut self.observer);
         let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
-        self.occupy(cpu, tick, false);
+        self.occupy(cpu, tick);
         self.end_sleeps(cpu);
         self.settle(delay.max(tick));
     }
@@ -112,7 +109,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.begin_context(cpu, Context::Ipi);
         self.kernel.sched_ttwu_pending(cpu, self.now, &mut self.observer);
         let cost = self.wake_cost(1);
-        self.occupy(cpu, cost, false);
+        self.occupy(cpu, cost);
         self.settle(cost + self.cost().irq_exit);
     }
 
@@ -124,7 +121,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.begin_context(cpu, Context::Ipi);
         self.kernel.nohz_balance(cpu, self.now, &mut self.observer);
         let cost = self.kernel.take_work();
-        self.occupy(cpu, cost, false);
+        self.run_softirq(cpu, cost);
         self.settle(cost + self.cost().irq_exit);
         self.resume_idle(cpu);
     }
@@ -189,7 +186,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             match self.kernel.rq(cpu).curr {
                 None => {
                     let wait = if active { delay } else { self.cost().ipi };
-                    self.arm_resched(cpu, self.now + wait.max(self.cost().idle_exit));
+                    self.arm_resched(cpu, self.now + wait.max(self.idle_exit()));
                 }
                 Some(curr) => {
                     if !self.resched_waits(curr) {
@@ -220,7 +217,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     fn hold_burst(&mut self, cpu: CpuId, until: Instant) {
         if self.active == Some(cpu) && self.cpus[cpu.index()].progress_from < until {
             self.sync_burst(cpu);
-            self.cpus[cpu.index()].progress_from = until;
+            let from = std::mem::replace(&mut self.cpus[cpu.index()].progress_from, until);
+            let overhead = Event::Overhead { cpu, time: until - from, kind: Overhead::Delay };
+            self.observer.event(self.now, &overhead);
             self.project(cpu);
         }
     }

@@ -83,6 +83,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 }
                 Attempt::Done(self.wake_cost(u32::from(waiter.is_some())))
             }
+            Op::Kthread(row) => self.kthread_done(row),
+            Op::Vcpu(vcpu) => self.vcpu_out_of_guest(cpu, vcpu),
             Op::Barrier(barrier) => {
                 let b = &mut self.objects.barriers[barrier.index()];
                 b.arrived += 1;

@@ -2,41 +2,22 @@
 //! no SMT, caches, frequency governor or idle states yet. Deviates: D-005.
 
 mod costs;
+mod draw;
+mod host;
+mod interference;
 pub mod topology;
 
 pub use costs::{Cost, Costs, Preset, UnknownCost};
+pub use draw::Draw;
+pub use host::{Demand, ExitCosts, HaltPoll, HostConfig, OtherGuest};
+pub use interference::{Interference, NonTaskKind, SourceKind};
 
 use crate::id::CpuId;
 use crate::time::{Instant, Nanos};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Full speed: work of 1 ns takes 1 ns.
 pub const CAPACITY_SCALE: u32 = 1024;
-
-/// What takes a CPU's time away from tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NonTaskKind {
-    /// An interrupt handler or a softirq run at its end.
-    Interrupt,
-    /// The hypervisor runs something else.
-    Steal,
-}
-
-/// Something that takes a CPU's time at regular intervals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Interference {
-    /// The CPU.
-    pub cpu: CpuId,
-    /// What it is.
-    pub kind: NonTaskKind,
-    /// First time.
-    pub start: Instant,
-    /// Interval.
-    pub period: Nanos,
-    /// How long each time.
-    pub time: Nanos,
-}
 
 /// A CPU changes speed at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -56,7 +37,7 @@ pub struct MachineConfig {
     pub costs: Costs,
     /// When the tick grid starts: ticks come at this point plus multiples of the period.
     pub tick_phase: Nanos,
-    /// Regular takers of CPU time.
+    /// What takes CPUs away from tasks.
     pub interference: Vec<Interference>,
     /// Busy CPUs share one rate of instructions, as in an emulator that counts them: paths of the kernel take as many times
     /// longer as CPUs are busy when they begin. Work measured by CPU time or by speed does not.
@@ -64,6 +45,9 @@ pub struct MachineConfig {
     pub shared_rate: bool,
     /// Planned changes of speed; all CPUs start at full speed.
     pub speed_changes: Vec<SpeedChange>,
+    /// The host on which the CPUs are threads; none for a machine of metal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostConfig>,
 }
 
 impl MachineConfig {
@@ -75,6 +59,7 @@ impl MachineConfig {
             interference: Vec::new(),
             shared_rate: false,
             speed_changes: Vec::new(),
+            host: None,
         }
     }
 }

@@ -20,6 +20,7 @@ mod group_changes;
 mod groups;
 mod hand;
 mod hogs;
+mod host;
 mod invariants;
 mod limits;
 mod measured;
