@@ -5,10 +5,11 @@ use crate::load::Loaded;
 use crate::schedule_digest::ScheduleDigest;
 use crate::spread::{self, SpreadReport};
 use crate::waits::{self, UnfinishedTask};
+use crate::walltime::{self, WalltimeReport};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
-use sim_core::observe::{Metrics, Spread, TaskMetrics};
+use sim_core::observe::{Metrics, Spread, TaskMetrics, Walltime};
 use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub(crate) struct RunResult {
     pub(crate) nontask: Nanos,
     /// What several CPUs did; none on a machine with one.
     pub(crate) spread: Option<SpreadReport>,
+    /// Where the CPUs' time went; none on an undisturbed machine of metal.
+    pub(crate) walltime: Option<WalltimeReport>,
     pub(crate) digest: u64,
     pub(crate) ended_by: &'static str,
     /// Paths of tasks that wait for what never comes.
@@ -69,13 +72,18 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let topology = Arc::clone(&loaded.resolved.config.kernel.topology);
     let several = topology.online().count() > 1;
     let spread = several.then(|| Spread::new(warmup, &topology));
-    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), spread);
+    let wanted = walltime::is_wanted(&loaded.resolved.config.machine);
+    let accounts = wanted.then(|| Walltime::new(warmup, topology.nr_cpu_ids() as u32));
+    let observer = (((Metrics::new(warmup), ScheduleDigest::default()), spread), accounts);
     let mut simulation = builder.simulation(loaded.resolved.config.clone(), observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
-    if let Some(spread) = &mut simulation.observer.1 {
+    if let Some(spread) = &mut simulation.observer.0.1 {
         spread.finish(outcome.at);
     }
-    let ((metrics, digest), spread) = &simulation.observer;
+    if let Some(accounts) = &mut simulation.observer.1 {
+        accounts.finish(outcome.at);
+    }
+    let (((metrics, digest), spread), accounts) = &simulation.observer;
     let span = Nanos(outcome.at.0).saturating_sub(warmup);
     let spread = spread.as_ref().map(|s| spread::report(s, &topology, simulation.kernel().domains(), span));
     let tasks = simulation.tasks();
@@ -95,6 +103,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         context_switches: metrics.context_switches(),
         nontask: metrics.nontask(),
         spread,
+        walltime: accounts.as_ref().map(|a| walltime::report(a, metrics, &simulation)),
         digest: digest.value(),
         ended_by,
         stalled,

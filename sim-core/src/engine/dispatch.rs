@@ -164,7 +164,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     fn wake_up(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>, sync: bool) {
         let wake = self.kernel.try_to_wake_up(task, by, waker, sync, self.now, &mut self.observer);
         if let Wake::Queued(cpu, true) = wake {
-            let at = self.now + self.cost().ipi;
+            let at = self.now + self.ipi_to(cpu);
             self.queue.push(at, Happening::Ipi(cpu));
         }
     }
@@ -176,7 +176,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.wake_stoppers();
         }
         while let Some(cpu) = self.kernel.take_nohz_kick() {
-            self.queue.push(self.now + self.cost().ipi, Happening::NohzKick(cpu));
+            self.queue.push(self.now + self.ipi_to(cpu), Happening::NohzKick(cpu));
         }
         while let Some(cpu) = self.kernel.take_hrtick() {
             self.arm_hrtick(cpu);
@@ -185,7 +185,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             let active = self.active == Some(cpu);
             match self.kernel.rq(cpu).curr {
                 None => {
-                    let wait = if active { delay } else { self.cost().ipi };
+                    let wait = if active { delay } else { self.ipi_to(cpu) };
                     self.arm_resched(cpu, self.now + wait.max(self.idle_exit()));
                 }
                 Some(curr) => {

@@ -58,6 +58,11 @@ impl Arrival {
 }
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
+    /// The thread of a source of interference on a CPU.
+    pub fn interference_thread(&self, source: usize, cpu: CpuId) -> Option<TaskId> {
+        self.arrivals.iter().find(|a| a.source as usize == source && a.cpu == cpu)?.thread
+    }
+
     pub(super) fn seed_arrivals(&mut self, seed: u64) {
         for a in &mut self.arrivals {
             *a = Arrival::new(a.source, &self.config.machine.interference[a.source as usize], a.cpu, seed);

@@ -24,7 +24,7 @@ pub enum NonTaskKind {
 pub enum SourceKind {
     /// An interrupt handler runs.
     Interrupt,
-    /// A softirq runs at the end of an interrupt.
+    /// A softirq runs at the end of an interrupt. Deviates: D-193.
     Softirq,
     /// The hypervisor runs something else.
     Steal,

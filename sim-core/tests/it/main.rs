@@ -36,4 +36,5 @@ mod support;
 mod timers;
 mod waiting;
 mod wakeup;
+mod walltime;
 mod work;

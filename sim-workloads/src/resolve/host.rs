@@ -50,6 +50,7 @@ impl Part<'_> {
             exits: ExitCosts {
                 exit: self.at_most(spec.exit, "exit")?.unwrap_or(exits.exit),
                 wake: self.at_most(spec.wake, "wake")?.unwrap_or(exits.wake),
+                kick: self.at_most(spec.kick, "kick")?.unwrap_or(exits.kick),
             },
             guests: self.guests(spec, topology)?,
         })

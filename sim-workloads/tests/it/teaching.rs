@@ -343,6 +343,16 @@ fn idle_cpu_wakeup() {
     assert_eq!(ran.of("sleeper").wakeups_on_busy, 0);
 }
 
+/// smp.md §1.6 and §9.3, W11: without a shared cache a wake-up looks at no other CPU than the previous one and the waker's.
+/// The longest wait is bounded by a slice of a few ms on the one hand, by path costs on the other.
+#[test]
+fn flat_topology() {
+    let text = scenario!("flat-topology");
+    let longest = |ran: Ran| ran.of("worker").latency_after_wakeup.max().0 as f64 / 1e6;
+    between(longest(run(text, &[])), 1.0, 12.0);
+    between(longest(run(text, &["machine.topology=1x1x4x1"])), 0.0, 0.3);
+}
+
 /// Every teaching scenario has a test here, and is valid.
 #[test]
 fn all_are_tested() {

@@ -8,6 +8,7 @@ use crate::output::Report;
 use crate::spread::SpreadReport;
 use crate::text;
 use crate::waits::{self, UnfinishedTask};
+use crate::walltime::WalltimeReport;
 use serde::Serialize;
 use sim_core::observe::Latencies;
 
@@ -28,6 +29,8 @@ pub(super) struct SingleReport {
     total: RowReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     several_cpus: Option<SpreadReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wall_time: Option<WalltimeReport>,
     #[serde(skip)]
     cpus: u32,
 }
@@ -83,6 +86,7 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         tasks: result.rows.iter().map(|row| row_report(row, span)).collect(),
         total: row_report(&result.total, span),
         several_cpus: result.spread.clone(),
+        wall_time: result.walltime.clone(),
         cpus: loaded.resolved.config.kernel.cpus,
     }
 }
@@ -222,6 +226,10 @@ impl Report for SingleReport {
         if let Some(spread) = &self.several_cpus {
             out += "\n";
             out += &spread.text();
+        }
+        if let Some(walltime) = &self.wall_time {
+            out += "\n";
+            out += &walltime.text();
         }
         out
     }

@@ -104,19 +104,26 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub(super) fn on_vcpu(&mut self, cpu: CpuId, generation: u32) {
         if self.cpus[cpu.index()].absence_generation == generation {
             self.look_at_vcpu(cpu);
+            // Something else may have come meanwhile.
+            self.expect_vcpu(cpu);
+        }
+    }
+
+    /// When what holds a virtual CPU ends, nothing happens on the host: it is looked at then.
+    fn expect_vcpu(&mut self, cpu: CpuId) {
+        let Some(host) = &self.host else { return };
+        if let Some(until) = host.sim.vcpu_held_until(cpu.index()).filter(|until| *until > self.now) {
+            let c = &mut self.cpus[cpu.index()];
+            c.absence_generation = c.absence_generation.wrapping_add(1);
+            let generation = c.absence_generation;
+            self.queue.push(until, Happening::Vcpu { cpu, generation });
         }
     }
 
     /// Takes over what the thread of a CPU does.
     fn look_at_vcpu(&mut self, cpu: CpuId) {
         let Some(host) = &self.host else { return };
-        let (state, until) = host.sim.vcpu_state(cpu.index(), self.now);
-        let c = &mut self.cpus[cpu.index()];
-        if let Some(until) = until {
-            c.absence_generation = c.absence_generation.wrapping_add(1);
-            let generation = c.absence_generation;
-            self.queue.push(until, Happening::Vcpu { cpu, generation });
-        }
+        let state = host.sim.vcpu_state(cpu.index(), self.now);
         match (self.cpus[cpu.index()].absence, state) {
             (None, VcpuState::Runs) => {}
             (Some(absence), _) if absence.state == state => {}
@@ -134,6 +141,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         c.absence = Some(absence);
         c.progress_generation = c.progress_generation.wrapping_add(1);
         self.observer.event(self.now, &Event::Vcpu { cpu, state });
+        if state == VcpuState::Held {
+            self.expect_vcpu(cpu);
+        }
     }
 
     /// A virtual CPU executes again: what it was at is shifted by its absence, what waited happens.
@@ -180,6 +190,15 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Whether a virtual CPU has something to do as soon as the host lets it.
     pub(super) fn waits_for_host(&self) -> bool {
         self.cpus.iter().any(|c| c.absence.is_some_and(|a| !a.halted || !c.deferred.is_empty()))
+    }
+
+    /// From the decision to interrupt a CPU until it hears of it.
+    pub(super) fn ipi_to(&self, cpu: CpuId) -> Nanos {
+        let halted = self.cpus[cpu.index()].absence.is_some_and(|a| a.halted);
+        match &self.host {
+            Some(host) if halted => host.config.exits.kick,
+            _ => self.cost().ipi,
+        }
     }
 
     /// What the idle task takes to leave its loop: waking a halted virtual CPU is the host's affair.

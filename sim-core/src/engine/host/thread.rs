@@ -67,20 +67,30 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         });
     }
 
-    /// What the thread of a virtual CPU does, and until when if that is known.
-    pub(super) fn vcpu_state(&self, vcpu: usize, now: Instant) -> (VcpuState, Option<Instant>) {
+    /// What the thread of a virtual CPU does.
+    pub(super) fn vcpu_state(&self, vcpu: usize, now: Instant) -> VcpuState {
         let v = &self.vcpus[vcpu];
         let task = self.kernel.task(v.task);
-        let in_kernel = self.tasks[v.task.index()].in_kernel;
-        if !task.on_cpu {
-            let waits = task.state != TaskState::Sleeping;
-            return (if waits { VcpuState::Waits } else { VcpuState::Halts }, None);
+        let wanted = v.kicked || !self.tasks[v.task.index()].in_kernel;
+        if task.state == TaskState::Sleeping || !wanted {
+            VcpuState::Halts
+        } else if !task.on_cpu {
+            VcpuState::Waits
+        } else {
+            match self.vcpu_held_until(vcpu) {
+                None => VcpuState::Wakes,
+                Some(until) if until > now => VcpuState::Held,
+                Some(_) => VcpuState::Runs,
+            }
         }
-        if in_kernel {
-            return (if v.kicked { VcpuState::Wakes } else { VcpuState::Halts }, None);
-        }
-        let from = self.cpus[task.cpu.index()].progress_from;
-        if from > now { (VcpuState::Held, Some(from)) } else { (VcpuState::Runs, None) }
+    }
+
+    /// When a virtual CPU whose thread is in the guest, on a CPU, can execute.
+    pub(super) fn vcpu_held_until(&self, vcpu: usize) -> Option<Instant> {
+        let v = &self.vcpus[vcpu];
+        let task = self.kernel.task(v.task);
+        let in_guest = task.on_cpu && !self.tasks[v.task.index()].in_kernel;
+        in_guest.then(|| self.cpus[task.cpu.index()].progress_from)
     }
 
     /// A virtual CPU that executes halts: its thread leaves the guest, which takes `work`.

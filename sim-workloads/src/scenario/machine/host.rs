@@ -46,6 +46,9 @@ pub struct HostSpec {
     /// From the halted virtual CPU's thread seeing an interrupt to the guest's first instruction.
     #[serde(rename(serialize = "wake_ns"), skip_serializing_if = "Option::is_none")]
     pub wake: Option<Duration>,
+    /// From sending an interrupt to a halted virtual CPU until its thread hears of it.
+    #[serde(rename(serialize = "kick_ns"), skip_serializing_if = "Option::is_none")]
+    pub kick: Option<Duration>,
     /// The other guests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub guest: Vec<GuestSpec>,
