@@ -4,8 +4,8 @@ use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
 use crate::verbs::{
-    check, compare, conformance, explain, kernel, machine, new, run, schema, study, sweep, topology, trace,
-    validate,
+    attribute, check, compare, conformance, explain, kernel, machine, new, run, schema, study, sweep,
+    topology, trace, validate,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -16,6 +16,7 @@ Examples:
   cfsim run scenarios/hog-and-sleeper.toml --set kernel.sched_wakeup_granularity_ns=15ms
   cfsim compare scenarios/pipe-ping-pong.toml --b kernel.sched_wakeup_granularity_ns=15ms --runs 10
   cfsim sweep scenarios/hog-and-sleeper.toml --scan kernel.sched_wakeup_granularity_ns 1ms 25ms 1ms
+  cfsim attribute scenarios/gzip-i7-8700.toml --a kernel.profile=5.4 --b kernel.profile=5.5
   cfsim kernel diff 5.12 5.13
   cfsim machine show guest
   cfsim study scenarios/vmware-5.13.toml
@@ -58,6 +59,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Run(run::RunArgs),
     Compare(compare::CompareArgs),
+    Attribute(attribute::AttributeArgs),
     Sweep(sweep::SweepArgs),
     Kernel(kernel::KernelArgs),
     Machine(machine::MachineArgs),
@@ -86,6 +88,13 @@ pub(crate) struct ScenarioArgs {
     /// Seed of the random draws
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
+    /// Switch off mechanisms of the machine or single costs: short for --set machine.without=NAME,…
+    #[arg(long, value_name = "NAME,…")]
+    pub(crate) without: Option<String>,
+    /// Draw uncertain costs from their ranges, anew for every seed: intervals then say where a machine may lie of which no
+    /// more is known than the ranges (cfsim machine show)
+    #[arg(long)]
+    pub(crate) uncertainty: bool,
     /// Simulated time, like 10s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
@@ -102,6 +111,7 @@ impl ScenarioArgs {
             ("seed", self.seed.map(|s| s.to_string())),
             ("run.duration", self.duration.clone()),
             ("run.warmup", self.warmup.clone()),
+            ("machine.without", self.without.clone()),
         ];
         let named = named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
         self.set.iter().cloned().chain(named).collect()
@@ -109,7 +119,12 @@ impl ScenarioArgs {
 
     /// Reads the scenario with its settings.
     pub(crate) fn load(&self) -> Result<Loaded, Failure> {
-        ScenarioText::read(&self.scenario)?.with(&self.settings())
+        self.text()?.with(&self.settings())
+    }
+
+    /// Reads the file, to be used with several settings.
+    pub(crate) fn text(&self) -> Result<ScenarioText, Failure> {
+        Ok(ScenarioText::read(&self.scenario)?.uncertain(self.uncertainty))
     }
 }
 

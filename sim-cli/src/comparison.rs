@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::figures::{self, Figure, Growth, Unit};
 use crate::header;
 use crate::load::{Loaded, ScenarioText, Setting};
-use crate::stats::Estimate;
+use crate::stats::{Estimate, Interval};
 use crate::text;
 use serde::Serialize;
 use serde_json::Value;
@@ -137,9 +137,10 @@ pub(crate) fn compare(a: Side, b: Side, plan: &Plan) -> Result<Comparison, Failu
     );
     let (ra, rb) = (ra?, rb?);
     let identical = ra.iter().zip(&rb).filter(|(x, y)| same_decisions(x, y)).count() as u32;
+    let interval = a.loaded.interval();
     let shown = figures::select(&plan.figures, ra.iter().chain(&rb));
     let lines: Vec<Line> =
-        shown.into_iter().filter_map(|figure| line(figure, &ra, &rb, plan.margin)).collect();
+        shown.into_iter().filter_map(|figure| line(figure, &ra, &rb, plan.margin, interval)).collect();
     let verdict = match lines.first() {
         _ if identical == plan.runs => Verdict::CannotAct,
         Some(first) => first.verdict,
@@ -167,11 +168,17 @@ fn same_decisions(a: &RunResult, b: &RunResult) -> bool {
     a.digest == b.digest && a.end_time == b.end_time
 }
 
-fn line(figure: &'static Figure, a: &[RunResult], b: &[RunResult], margin: f64) -> Option<Line> {
+fn line(
+    figure: &'static Figure,
+    a: &[RunResult],
+    b: &[RunResult],
+    margin: f64,
+    interval: Interval,
+) -> Option<Line> {
     let pairs: Option<Vec<(f64, f64)>> =
         a.iter().zip(b).map(|(x, y)| Some(((figure.of)(x)?, (figure.of)(y)?))).collect();
     let pairs = pairs?;
-    let column = |f: fn(&(f64, f64)) -> f64| Estimate::of(&pairs.iter().map(f).collect::<Vec<_>>());
+    let column = |f: fn(&(f64, f64)) -> f64| Estimate::of(&pairs.iter().map(f).collect::<Vec<_>>(), interval);
     let (ea, eb, difference) = (column(|p| p.0)?, column(|p| p.1)?, column(|p| p.1 - p.0)?);
     Some(Line {
         metric: figure.name,
@@ -262,7 +269,7 @@ impl Side {
         })
     }
 
-    fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let settings: Vec<String> = self.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
         let settings =
             if settings.is_empty() { "the scenario as it is".to_owned() } else { settings.join(" ") };

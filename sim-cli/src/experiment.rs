@@ -1,6 +1,7 @@
 //! Runs scenarios: one seed, or many on all cores.
 
 use crate::failure::Failure;
+use crate::idle::{self, IdleReport};
 use crate::load::Loaded;
 use crate::schedule_digest::ScheduleDigest;
 use crate::spread::{self, SpreadReport};
@@ -9,7 +10,7 @@ use crate::walltime::{self, WalltimeReport};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
-use sim_core::observe::{Metrics, Spread, TaskMetrics, Walltime};
+use sim_core::observe::{IdleStats, Metrics, Spread, TaskMetrics, Walltime};
 use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub(crate) struct RunResult {
     pub(crate) spread: Option<SpreadReport>,
     /// Where the CPUs' time went; none on an undisturbed machine of metal.
     pub(crate) walltime: Option<WalltimeReport>,
+    /// What idle states were used; none on a machine without them.
+    pub(crate) idle: Option<IdleReport>,
     pub(crate) digest: u64,
     pub(crate) ended_by: &'static str,
     /// Paths of tasks that wait for what never comes.
@@ -72,18 +75,19 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let topology = Arc::clone(&loaded.resolved.config.kernel.topology);
     let several = topology.online().count() > 1;
     let spread = several.then(|| Spread::new(warmup, &topology));
-    let wanted = walltime::is_wanted(&loaded.resolved.config.machine);
-    let accounts = wanted.then(|| Walltime::new(warmup, topology.nr_cpu_ids() as u32));
-    let observer = (((Metrics::new(warmup), ScheduleDigest::default()), spread), accounts);
-    let mut simulation = builder.simulation(loaded.resolved.config.clone(), observer, NoHooks);
+    let config = loaded.config(seed)?;
+    let states = &loaded.resolved.config.machine.idle;
+    let stats = || IdleStats::new(warmup, topology.nr_cpu_ids(), states.states.len());
+    let stats = (!states.is_off()).then(stats);
+    let accounts = || Walltime::new(warmup, topology.nr_cpu_ids() as u32);
+    let accounts = walltime::is_wanted(&config.machine).then(accounts);
+    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, (stats, accounts)));
+    let mut simulation = builder.simulation(config, observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
-    if let Some(spread) = &mut simulation.observer.0.1 {
-        spread.finish(outcome.at);
-    }
-    if let Some(accounts) = &mut simulation.observer.1 {
-        accounts.finish(outcome.at);
-    }
-    let (((metrics, digest), spread), accounts) = &simulation.observer;
+    let (spread, (_, accounts)) = &mut simulation.observer.1;
+    spread.iter_mut().for_each(|s| s.finish(outcome.at));
+    accounts.iter_mut().for_each(|a| a.finish(outcome.at));
+    let ((metrics, digest), (spread, (stats, accounts))) = &simulation.observer;
     let span = Nanos(outcome.at.0).saturating_sub(warmup);
     let spread = spread.as_ref().map(|s| spread::report(s, &topology, simulation.kernel().domains(), span));
     let tasks = simulation.tasks();
@@ -104,6 +108,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         nontask: metrics.nontask(),
         spread,
         walltime: accounts.as_ref().map(|a| walltime::report(a, metrics, &simulation)),
+        idle: stats.as_ref().map(|stats| idle::report(stats, states, &topology)),
         digest: digest.value(),
         ended_by,
         stalled,

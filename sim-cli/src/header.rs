@@ -14,6 +14,9 @@ pub(crate) const SCHEMA_VERSION: u32 = 2;
 /// What is missing from the machine on several CPUs.
 pub(crate) const SEVERAL_CPUS: &str = "several CPUs: placement and balancing are the kernel's own; SMT, caches and idle states cost nothing yet (D-005)";
 
+/// What intervals mean where costs are drawn.
+pub(crate) const UNCERTAIN: &str = "costs are drawn from their ranges for every seed: an interval says where a single such machine and run may lie (95 %), not its mean";
+
 /// Head of every JSON document: who made it.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Tool {
@@ -73,7 +76,7 @@ impl Header {
             seed: loaded.resolved.seed,
             runs,
             warmup_ns: loaded.resolved.warmup.0,
-            notes: if config.kernel.cpus > 1 { vec![SEVERAL_CPUS.to_owned()] } else { Vec::new() },
+            notes: notes(loaded),
             warnings: Vec::new(),
         }
     }
@@ -96,6 +99,11 @@ impl Header {
     }
 }
 
+fn notes(loaded: &Loaded) -> Vec<String> {
+    let several = (loaded.resolved.config.kernel.cpus > 1).then_some(SEVERAL_CPUS);
+    several.into_iter().chain(loaded.uncertain.then_some(UNCERTAIN)).map(str::to_owned).collect()
+}
+
 /// The configuration as it was run: the scenario with its settings, and what defaults made of it.
 pub(crate) fn configuration(loaded: &Loaded) -> Value {
     let config = &loaded.resolved.config;
@@ -109,13 +117,17 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
     if let (Some(host), Some(machine)) = (&config.machine.host, machine.as_object_mut()) {
         machine.insert("host".to_owned(), json!(host));
     }
-    json!({
+    let mut value = json!({
         "kernel": config.kernel,
         "machine": machine,
         "duration_ns": config.duration,
         "warmup_ns": loaded.resolved.warmup,
         "scenario": loaded.document.scenario,
-    })
+    });
+    if loaded.uncertain {
+        value["machine"]["costs_drawn"] = json!(true);
+    }
+    value
 }
 
 /// A source of interference.

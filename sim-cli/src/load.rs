@@ -1,6 +1,8 @@
 //! Reads scenario files and puts settings over them.
 
 use crate::failure::Failure;
+use crate::stats::Interval;
+use sim_core::SimConfig;
 use sim_workloads::resolve::Resolved;
 use sim_workloads::scenario::{Document, MAX_BYTES};
 use std::fs::File;
@@ -15,6 +17,30 @@ pub(crate) type Setting = (String, String);
 pub(crate) struct Loaded {
     pub(crate) document: Document,
     pub(crate) resolved: Resolved,
+    /// Whether uncertain costs are drawn from their ranges under each seed.
+    pub(crate) uncertain: bool,
+}
+
+impl Loaded {
+    /// The configuration of the run under `seed`.
+    pub(crate) fn config(&self, seed: u64) -> Result<SimConfig, Failure> {
+        if self.uncertain { Ok(self.document.drawn(seed)?) } else { Ok(self.resolved.config.clone()) }
+    }
+
+    /// The scenario as it runs under its own seed.
+    pub(crate) fn drawn(mut self) -> Result<Loaded, Failure> {
+        self.resolved.config = self.config(self.resolved.seed)?;
+        Ok(self)
+    }
+
+    /// What the interval of a figure over seeds is to cover.
+    pub(crate) fn interval(&self) -> Interval {
+        interval(self.uncertain)
+    }
+}
+
+fn interval(uncertain: bool) -> Interval {
+    if uncertain { Interval::Single } else { Interval::Mean }
 }
 
 /// The text of a scenario file, so that several variants of it can be made.
@@ -22,12 +48,18 @@ pub(crate) struct Loaded {
 pub(crate) struct ScenarioText {
     file: String,
     text: String,
+    uncertain: bool,
 }
 
 impl ScenarioText {
     /// Reads a file; `-` is standard input.
     pub(crate) fn read(path: &Path) -> Result<ScenarioText, Failure> {
-        Ok(ScenarioText { file: path.display().to_string(), text: read_text(path)? })
+        Ok(ScenarioText { file: path.display().to_string(), text: read_text(path)?, uncertain: false })
+    }
+
+    /// The same, with uncertain costs drawn from their ranges or not.
+    pub(crate) fn uncertain(self, uncertain: bool) -> ScenarioText {
+        ScenarioText { uncertain, ..self }
     }
 
     /// The text itself.
@@ -35,17 +67,22 @@ impl ScenarioText {
         &self.text
     }
 
+    /// What the interval of a figure over seeds is to cover.
+    pub(crate) fn interval(&self) -> Interval {
+        interval(self.uncertain)
+    }
+
     /// A scenario that is in no file.
     #[cfg(test)]
     pub(crate) fn of(file: &str, text: &str) -> ScenarioText {
-        ScenarioText { file: file.to_owned(), text: text.to_owned() }
+        ScenarioText { file: file.to_owned(), text: text.to_owned(), uncertain: false }
     }
 
     /// The scenario with these settings, the later ones winning.
     pub(crate) fn with(&self, settings: &[Setting]) -> Result<Loaded, Failure> {
         let document = Document::parse(&self.text, &self.file, settings)?;
         let resolved = document.resolve()?;
-        Ok(Loaded { document, resolved })
+        Ok(Loaded { document, resolved, uncertain: self.uncertain })
     }
 }
 

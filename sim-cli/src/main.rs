@@ -1,12 +1,14 @@
 //! `cfsim`: predicts what scheduler tunables, kernel versions and patches cost.
 
 mod args;
+mod attribution;
 mod comparison;
 mod experiment;
 mod export;
 mod failure;
 mod figures;
 mod header;
+mod idle;
 mod load;
 mod output;
 mod schedule_digest;
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     let result = match &cli.verb {
         Verb::Run(args) => verbs::run::main(args, talk),
         Verb::Compare(args) => verbs::compare::main(args, talk),
+        Verb::Attribute(args) => verbs::attribute::main(args, talk),
         Verb::Sweep(args) => verbs::sweep::main(args, talk),
         Verb::Kernel(args) => verbs::kernel::main(args),
         Verb::Machine(args) => verbs::machine::main(args),

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::figures::{self, Figure};
 use crate::header;
 use crate::load::{ScenarioText, Setting};
-use crate::stats::Estimate;
+use crate::stats::{Estimate, Interval};
 use crate::text;
 use serde::Serialize;
 use sim_core::Nanos;
@@ -114,8 +114,9 @@ pub(crate) fn sweep(plan: &Plan<'_>) -> Result<Sweep, Failure> {
         results.push(experiment::run_seeds(&loaded, plan.runs, GroupBy::Name)?);
     }
     let figures = figures::select(&plan.figures, results.iter().flatten());
+    let interval = plan.scenario.interval();
     let points = plan.values.iter().zip(hashes).zip(&results);
-    let points = points.map(|((value, hash), runs)| point(&figures, value, hash, runs));
+    let points = points.map(|((value, hash), runs)| point(&figures, value, hash, runs, interval));
     let points: Vec<Point> = points.collect();
     let mut warnings: Vec<String> = results.iter().flat_map(|runs| experiment::warnings(runs)).collect();
     warnings.sort();
@@ -130,9 +131,15 @@ pub(crate) fn sweep(plan: &Plan<'_>) -> Result<Sweep, Failure> {
     })
 }
 
-fn point(figures: &[&'static Figure], value: &Value, config_hash: String, runs: &[RunResult]) -> Point {
+fn point(
+    figures: &[&'static Figure],
+    value: &Value,
+    config_hash: String,
+    runs: &[RunResult],
+    interval: Interval,
+) -> Point {
     let figure = |f: &&'static Figure| {
-        let estimate = Estimate::of(&figures::values(f, runs))?;
+        let estimate = Estimate::of(&figures::values(f, runs), interval)?;
         Some(PointFigure { metric: f.name, estimate })
     };
     Point { value: value.label.clone(), config_hash, figures: figures.iter().filter_map(figure).collect() }

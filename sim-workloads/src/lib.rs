@@ -3,6 +3,7 @@
 pub mod build;
 pub mod dist;
 pub mod kernel_compile;
+pub mod machines;
 pub mod resolve;
 pub mod scenario;
 mod schema;

@@ -5,7 +5,7 @@ use crate::comparison::{self, Comparison, Plan, Side};
 use crate::failure::Failure;
 use crate::figures::{self, Figure};
 use crate::header::Header;
-use crate::load::{ScenarioText, Setting, parse_settings};
+use crate::load::{Setting, parse_settings};
 use crate::output::{self, Report, Talk};
 use clap::Args;
 use serde::Serialize;
@@ -48,10 +48,10 @@ pub(crate) struct CompareArgs {
 
 /// The settings of one `--a` or `--b`.
 #[derive(Debug, Clone)]
-struct Settings(Vec<Setting>);
+pub(crate) struct Settings(pub(crate) Vec<Setting>);
 
 impl Settings {
-    fn parse(text: &str) -> Result<Settings, String> {
+    pub(crate) fn parse(text: &str) -> Result<Settings, String> {
         parse_settings(text).map(Settings)
     }
 }
@@ -68,7 +68,7 @@ pub(crate) fn main(args: &CompareArgs, talk: Talk) -> Result<(), Failure> {
         return Err(Failure::Usage("nothing to compare: give --a or --b".to_owned()));
     }
     args.output.start_threads()?;
-    let text = ScenarioText::read(&args.scenario.scenario)?;
+    let text = args.scenario.text()?;
     let common = args.scenario.settings();
     let side = |label: &str, settings: &[Settings]| {
         let settings: Vec<Setting> = settings.iter().flat_map(|s| s.0.iter().cloned()).collect();

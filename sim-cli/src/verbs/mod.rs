@@ -1,5 +1,6 @@
 //! One module a verb.
 
+pub(crate) mod attribute;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod conformance;

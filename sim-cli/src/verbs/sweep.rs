@@ -4,7 +4,7 @@ use crate::args::{OutputArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::figures::{self, Figure};
 use crate::header::{self, Header};
-use crate::load::{ScenarioText, parse_setting};
+use crate::load::parse_setting;
 use crate::output::{self, Report, Talk};
 use crate::sweeping::{self, Plan, Sweep, Value};
 use crate::text::plural;
@@ -52,7 +52,7 @@ impl SweepArgs {
 pub(crate) fn main(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
     args.output.start_threads()?;
     let (key, values) = args.key_and_values()?;
-    let scenario = ScenarioText::read(&args.scenario.scenario)?;
+    let scenario = args.scenario.text()?;
     let settings = args.scenario.settings();
     let base = scenario.with(&settings)?;
     let header = Header::new("sweep", &base, args.runs);

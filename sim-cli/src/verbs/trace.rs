@@ -47,7 +47,7 @@ pub(crate) fn main(args: &TraceArgs, talk: Talk) -> Result<(), Failure> {
     if args.to.is_some_and(|to| to < args.from) {
         return Err(Failure::Usage("--to lies before --from: the trace would be empty".to_owned()));
     }
-    let loaded = args.scenario.load()?;
+    let loaded = args.scenario.load()?.drawn()?;
     talk.progress(&format!("tracing {}", args.scenario.scenario.display()));
     let kernel = &loaded.resolved.config.kernel;
     let style = Style::of(kernel, args.nanoseconds);

@@ -24,6 +24,8 @@ pub(super) struct Cpu {
     pub(super) progress_generation: u32,
     /// Which arming of the tick is valid.
     pub(super) tick_generation: u32,
+    /// When its handler comes.
+    pub(super) tick_at: Instant,
     /// Which reschedule is valid, and when it is due.
     pub(super) resched_generation: u32,
     pub(super) resched_armed: bool,
@@ -49,6 +51,7 @@ impl Cpu {
             speed: CAPACITY_SCALE,
             progress_generation: 0,
             tick_generation: 0,
+            tick_at: Instant::ZERO,
             resched_generation: 0,
             resched_armed: false,
             hrtick_generation: 0,
@@ -113,8 +116,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         c.resched_armed = false;
         self.tell_before_schedule(cpu, why);
         let s = self.kernel.schedule(cpu, self.now, why, &mut self.observer);
-        if s.next.is_none() {
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+        if s.next.is_none() && self.idle.is_none() {
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None });
         }
         if s.prev != s.next {
             self.switched(cpu, s);
@@ -124,13 +127,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.tell_overhead(cpu, work, Overhead::Balance);
         let c = &mut self.cpus[cpu.index()];
         c.progress_from = c.progress_from.max(self.now).saturating_add(work);
+        if s.next.is_none() {
+            self.begin_idle(cpu, work);
+        }
         self.project(cpu);
     }
 
     /// The idle task is awake when it calls `__schedule`; a task may be preempted in kernel mode.
     fn tell_before_schedule(&mut self, cpu: CpuId, why: Schedule) {
         match self.kernel.rq(cpu).curr {
-            None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false }),
+            None if self.idle.is_some() => {}
+            None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false, state: None }),
             Some(curr) if why == Schedule::Preempt && self.tasks[curr.index()].in_kernel => {
                 let context = Context::KernelPreempt;
                 self.observer.event(self.now, &Event::Context { cpu, context });
@@ -139,7 +146,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
-    fn tell_overhead(&mut self, cpu: CpuId, time: Nanos, kind: Overhead) {
+    pub(super) fn tell_overhead(&mut self, cpu: CpuId, time: Nanos, kind: Overhead) {
         if !time.is_zero() {
             self.observer.event(self.now, &Event::Overhead { cpu, time, kind });
         }
@@ -153,9 +160,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.tell_overhead(cpu, cost, Overhead::Switch);
         }
         match (s.prev, s.next) {
-            (None, Some(_)) if self.config.kernel.nohz => self.arm_tick(cpu),
-            (Some(_), None) if self.config.kernel.nohz => {
-                // An idle CPU has no tick.
+            (None, Some(_)) => self.end_idle(cpu),
+            (Some(_), None) if self.config.kernel.nohz && self.idle.is_none() => {
+                // An idle CPU has no tick. Deviates: D-123.
                 let c = &mut self.cpus[cpu.index()];
                 c.tick_generation = c.tick_generation.wrapping_add(1);
             }
@@ -182,6 +189,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         c.tick_generation = c.tick_generation.wrapping_add(1);
         let generation = c.tick_generation;
         let at = Instant(next) + late;
+        c.tick_at = at;
         self.queue.push(at.max(self.now), Happening::Tick { cpu, generation });
     }
 }

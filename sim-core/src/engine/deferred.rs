@@ -45,18 +45,27 @@ impl Deferred {
 }
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
-    /// An interrupt while another is being handled waits for its end.
+    /// An interrupt while another is being handled waits for its end; one of an idle CPU, until it has left its state.
     pub(super) fn defer_in_irq(&mut self, cpu: CpuId, what: Happening) -> bool {
+        if self.is_absent(cpu) {
+            self.defer(cpu, what);
+            return true;
+        }
+        self.interrupt_idle(cpu, what);
         let c = &mut self.cpus[cpu.index()];
-        let absent = c.absence.is_some();
-        let busy = c.irq_until > self.now || absent;
+        let busy = c.irq_until > self.now;
         if busy && c.deferred.push(what) {
             self.arm_deferred(cpu);
-        }
-        if absent {
-            self.kick_vcpu(cpu);
+        } else if !busy {
+            self.tell_idle_left(cpu);
         }
         busy
+    }
+
+    /// An interrupt for a virtual CPU that does not execute waits until it does.
+    pub(super) fn defer(&mut self, cpu: CpuId, what: Happening) {
+        self.cpus[cpu.index()].deferred.push(what);
+        self.kick_vcpu(cpu);
     }
 
     /// The end of a handler: one event happens, and may occupy the CPU again.

@@ -24,6 +24,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::NohzKick(cpu) => self.on_nohz_kick(cpu),
             Happening::Resched { cpu, generation } => self.on_resched(cpu, generation),
             Happening::Deferred { cpu, generation, .. } => self.on_deferred(cpu, generation)?,
+            Happening::Idle { cpu, generation } => self.on_idle(cpu, generation),
             Happening::Progress { cpu, generation } => {
                 if self.cpus[cpu.index()].progress_generation == generation {
                     self.begin_context(cpu, Context::Task);
@@ -35,6 +36,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         if let Some(cpu) = self.active.take() {
             self.halt_if_idle(cpu);
+            self.idle_again(cpu);
         }
         Ok(())
     }
@@ -129,9 +131,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// An interrupt has ended the halt of an idle CPU; with nothing to run it halts again.
     fn resume_idle(&mut self, cpu: CpuId) {
         let rq = self.kernel.rq(cpu);
-        if rq.curr.is_none() && !rq.need_resched {
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false });
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+        if self.idle.is_none() && rq.curr.is_none() && !rq.need_resched {
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: false, state: None });
+            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None });
         }
     }
 
@@ -164,7 +166,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     fn wake_up(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>, sync: bool) {
         let wake = self.kernel.try_to_wake_up(task, by, waker, sync, self.now, &mut self.observer);
         if let Wake::Queued(cpu, true) = wake {
-            let at = self.now + self.ipi_to(cpu);
+            let at = self.now + self.kick(cpu);
             self.queue.push(at, Happening::Ipi(cpu));
         }
     }
@@ -185,8 +187,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             let active = self.active == Some(cpu);
             match self.kernel.rq(cpu).curr {
                 None => {
-                    let wait = if active { delay } else { self.ipi_to(cpu) };
-                    self.arm_resched(cpu, self.now + wait.max(self.idle_exit()));
+                    let wait = if active { delay } else { self.kick(cpu) };
+                    self.arm_resched(cpu, self.now + self.idle_exit(wait));
                 }
                 Some(curr) => {
                     if !self.resched_waits(curr) {

@@ -8,6 +8,7 @@ mod deferred;
 mod dispatch;
 mod exec;
 mod host;
+mod idle;
 mod interference;
 mod objects;
 mod pipe;
@@ -32,6 +33,7 @@ use crate::time::{Instant, Nanos};
 use cpu::Cpu;
 use exec::{Burst, Exec, Then};
 use host::{Host, VcpuThread};
+use idle::Idle;
 use interference::Arrival;
 use queue::{EventQueue, Happening};
 use std::sync::Arc;
@@ -48,6 +50,8 @@ pub struct Simulation<O = (), H = NoHooks> {
     timeline: Vec<Control>,
     now: Instant,
     cpus: Vec<Cpu>,
+    /// Idle loops, on machines with idle states.
+    idle: Option<Idle>,
     /// CPUs that run a task.
     busy_cpus: usize,
     /// Costs by the number of busy CPUs, the first for none or one; without a shared rate there is one row.
@@ -89,6 +93,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     ) -> Simulation<O, H> {
         let Costs { scan_cpu, balance, balance_cpu, .. } = config.machine.costs;
         config.kernel.searches = SearchCosts { scan_cpu, balance, balance_cpu };
+        let idle = Idle::new(&config.machine.idle, &config.kernel);
+        config.kernel.tick_stops_at_once = idle.is_none();
         let mut kernel = Kernel::new(config.kernel.clone(), hooks);
         kernel.idle_for_long();
         let mut queue = EventQueue::with_capacity(PRUNE_AT_LEAST + 1);
@@ -106,6 +112,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             busy_cpus: 0,
             costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
             cpus: (0..config.kernel.cpus).map(|_| Cpu::idle(host.is_some())).collect(),
+            idle,
             kernel,
             config,
             observer,
@@ -229,7 +236,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     fn start(&mut self) {
         let topology = Arc::clone(&self.config.kernel.topology);
         for cpu in topology.online().iter() {
-            self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true });
+            match self.idle {
+                Some(_) => self.begin_idle(cpu, Nanos::ZERO),
+                None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None }),
+            }
             if !self.config.kernel.nohz {
                 self.arm_tick(cpu);
             }
@@ -281,7 +291,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Drops cancelled events: the end of a long burst is forecast anew at every switch, and each forecast would stay
     /// until its time. Looked for when the queue has doubled, so that it costs a constant per event.
     fn prune(&mut self) {
-        let (cpus, tasks) = (&self.cpus, &self.tasks);
+        let (cpus, tasks, idle) = (&self.cpus, &self.tasks, &self.idle);
         self.queue.retain(|what| match what {
             Happening::Timer { task, generation } => tasks[task.index()].timer_generation == generation,
             Happening::Tick { cpu, generation } => cpus[cpu.index()].tick_generation == generation,
@@ -292,6 +302,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 cpus[cpu.index()].deferred.generation == generation
             }
             Happening::Vcpu { cpu, generation } => cpus[cpu.index()].absence_generation == generation,
+            Happening::Idle { cpu, generation } => idle.as_ref().is_some_and(|i| i.is_valid(cpu, generation)),
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => true,
             Happening::Source(_) => true,
             Happening::Ipi(_) | Happening::NohzKick(_) => true,

@@ -20,7 +20,7 @@ pub(crate) enum Class {
     Tick,
     /// Interrupts from other CPUs.
     Ipi,
-    /// need_resched is honoured before the interrupted task goes on.
+    /// need_resched is honoured before the interrupted task goes on; idle loops go round.
     Resched,
     /// The running task's burst ends.
     Progress,
@@ -76,6 +76,13 @@ pub(crate) enum Happening {
         /// Which arming.
         generation: u32,
     },
+    /// A CPU's idle loop goes round.
+    Idle {
+        /// The CPU.
+        cpu: CpuId,
+        /// Which arming.
+        generation: u32,
+    },
     /// An interrupt handler of a CPU has ended: the first event that waited for that happens.
     Deferred {
         /// The class of that event.
@@ -105,6 +112,7 @@ impl Happening {
                 | Happening::Vcpu { .. }
                 | Happening::Control(_)
                 | Happening::Tick { .. }
+                | Happening::Idle { .. }
         )
     }
 
@@ -119,7 +127,7 @@ impl Happening {
             Happening::Timer { .. } | Happening::Hrtick { .. } => Class::Timer,
             Happening::Tick { .. } => Class::Tick,
             Happening::Ipi(_) | Happening::NohzKick(_) => Class::Ipi,
-            Happening::Resched { .. } => Class::Resched,
+            Happening::Resched { .. } | Happening::Idle { .. } => Class::Resched,
             Happening::Deferred { class, .. } => class,
             Happening::Progress { .. } => Class::Progress,
         }

@@ -59,7 +59,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if !slack.is_zero() {
             self.cpus[cpu.index()].sleepers.insert(Sleeper { from, task, generation });
         }
-        let at = from.saturating_add(slack).saturating_add(self.cost().timer_irq).max(self.now);
+        let set_for = from.saturating_add(slack);
+        self.idle_timer(cpu, set_for, task, generation);
+        let at = set_for.saturating_add(self.cost().timer_irq).max(self.now);
         self.queue.push(at, Happening::Timer { task, generation });
     }
 

@@ -79,7 +79,7 @@ pub struct SearchCosts {
 }
 
 /// Configuration of the kernel model.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelConfig {
     /// Name of the profile the rules come from.
     pub profile: &'static str,
@@ -108,6 +108,10 @@ pub struct KernelConfig {
     pub autogroup: bool,
     /// An idle CPU has no tick (`nohz=off` clears it).
     pub nohz: bool,
+    /// An idle CPU's tick stops when it becomes idle; otherwise its idle loop says when ([`Kernel::tick_nohz_stop`]). Set by
+    /// the engine.
+    #[serde(skip)]
+    pub tick_stops_at_once: bool,
     /// `skew_tick=1`: CPU i ticks i · (T/2)/CPUs later.
     pub skew_tick: bool,
     /// `CONFIG_IRQ_TIME_ACCOUNTING`: interrupt time is not charged to tasks. Off on Debian.
@@ -142,6 +146,7 @@ impl KernelConfig {
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,
             nohz: true,
+            tick_stops_at_once: true,
             skew_tick: false,
             irq_time_accounting: false,
             steal_time_accounting: false,

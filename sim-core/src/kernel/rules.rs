@@ -8,6 +8,7 @@ pub use super::select::rules::{
     IdleSearch, IdlestGroup, IdlestNuma, KthreadStacking, RecentUsedCpu, ScanBudget, ScanCostAverage,
     SchedIdleCpu, SelectRules,
 };
+use crate::machine::idle::IdleRules;
 use serde::Serialize;
 
 /// Whether `sched_nr_latency` follows the tunables.
@@ -189,6 +190,9 @@ pub struct Rules {
     /// Placement.
     #[serde(flatten)]
     pub select: SelectRules,
+    /// Choice of idle states, on machines that have them.
+    #[serde(flatten)]
+    pub idle: IdleRules,
     /// Load tracking.
     pub pelt: PeltRules,
     /// Whether domains have a level of clusters.
@@ -241,6 +245,7 @@ impl Rules {
             preempt_dynamic: false,
             balance: BalanceRules::v4_19(),
             select: SelectRules::v4_19(),
+            idle: IdleRules::v4_19(),
             pelt: PeltRules::v4_19(),
             cluster_level: ClusterLevel::None,
             numa_distances: NumaDistances::OfFirstNode,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// The host of a virtual machine: a machine and a kernel of its own. The simulated system is its guest, CPU by CPU; other
 /// guests compete with it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostConfig {
     /// The host's kernel, on the host's topology.
     pub kernel: KernelConfig,
@@ -86,7 +86,7 @@ impl ExitCosts {
 }
 
 /// Guests of the host beside the simulated one. Deviates: D-190.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OtherGuest {
     /// Name.
     pub name: String,

@@ -1,19 +1,23 @@
 //! The machine model: how fast work goes and what things cost. Knows nothing of run queues. Speed changes by plan only:
 //! no SMT, caches, frequency governor or idle states yet. Deviates: D-005.
 
+mod ablation;
 mod costs;
 mod draw;
 mod host;
+pub mod idle;
 mod interference;
 pub mod topology;
 
-pub use costs::{Cost, Costs, Preset, UnknownCost};
+pub use ablation::{MECHANISMS, Mechanism, UnknownMechanism};
+pub use costs::{Cost, Costs, Estimated, Preset, UnknownCost};
 pub use draw::Draw;
 pub use host::{Demand, ExitCosts, HaltPoll, HostConfig, OtherGuest};
 pub use interference::{Interference, NonTaskKind, SourceKind};
 
 use crate::id::CpuId;
 use crate::time::{Instant, Nanos};
+use idle::IdleConfig;
 use serde::Serialize;
 
 /// Full speed: work of 1 ns takes 1 ns.
@@ -31,7 +35,7 @@ pub struct SpeedChange {
 }
 
 /// A machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MachineConfig {
     /// Costs of what kernel and hardware do.
     pub costs: Costs,
@@ -48,6 +52,9 @@ pub struct MachineConfig {
     /// The host on which the CPUs are threads; none for a machine of metal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostConfig>,
+    /// Idle states.
+    #[serde(skip_serializing_if = "IdleConfig::is_off")]
+    pub idle: IdleConfig,
 }
 
 impl MachineConfig {
@@ -60,6 +67,7 @@ impl MachineConfig {
             shared_rate: false,
             speed_changes: Vec::new(),
             host: None,
+            idle: IdleConfig::default(),
         }
     }
 }

@@ -193,7 +193,9 @@ impl Observer for Metrics {
             | Event::NeedResched { .. }
             | Event::LoadBalance { .. }
             | Event::ActiveBalance { .. }
-            | Event::CpuIdle { .. } => {}
+            | Event::CpuIdle { .. }
+            | Event::IdleLeft { .. }
+            | Event::CoreDepth { .. } => {}
         }
     }
 }

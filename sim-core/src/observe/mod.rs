@@ -3,6 +3,7 @@
 mod balance;
 mod decision;
 mod digest;
+mod idle;
 mod latencies;
 mod metrics;
 mod placement;
@@ -16,6 +17,7 @@ pub use balance::{
 };
 pub use decision::{Buddy, Decision, Pick, PickRule, Place, PreemptRule, WakeupPreempt};
 pub use digest::Digest;
+pub use idle::{IdleStats, StateUse};
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
 pub use placement::{
@@ -122,6 +124,8 @@ pub enum Overhead {
     Delay,
     /// A balancing pass in `__schedule`.
     Balance,
+    /// An idle state is being left, or its stopped tick started again.
+    IdleExit,
 }
 
 /// What the thread of a virtual CPU does.
@@ -137,6 +141,17 @@ pub enum VcpuState {
     Halts,
     /// It has seen an interrupt and is on its way into the guest.
     Wakes,
+}
+
+/// How a stay in an idle state compares with target residencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IdleFit {
+    /// Too short for the state, and there is a shallower one (`above`).
+    Above,
+    /// Long enough for the next deeper state (`below`).
+    Below,
+    /// Neither.
+    Good,
 }
 
 /// What happened. Tasks are named by id; names come from the simulation.
@@ -313,6 +328,29 @@ pub enum Event {
         cpu: CpuId,
         /// Whether it halted.
         enter: bool,
+        /// In which idle state; none on machines without idle states.
+        state: Option<u8>,
+    },
+    /// A CPU has left an idle state.
+    IdleLeft {
+        /// The CPU.
+        cpu: CpuId,
+        /// The state.
+        state: u8,
+        /// From entering to having left.
+        residency: Nanos,
+        /// When it was called back: what lies between is left of entering, and leaving.
+        kicked: Instant,
+        /// How the stay compares with the state's target residency.
+        fit: IdleFit,
+    },
+    /// Every thread of a core is in a state in which the core loses what its own caches hold (C3 and deeper), or one has
+    /// left it.
+    CoreDepth {
+        /// The thread with which that came.
+        cpu: CpuId,
+        /// Whether all are.
+        deep: bool,
     },
 }
 

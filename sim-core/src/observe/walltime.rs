@@ -16,6 +16,8 @@ pub enum Spent {
     Interrupt,
     /// Softirqs at the end of interrupts.
     Softirq,
+    /// From the wake-up of an idle CPU to its `__schedule`.
+    IdleExit,
     /// The way from an interrupt to the `__schedule` it causes.
     Delay,
     /// Balancing passes in `__schedule`.
@@ -24,8 +26,6 @@ pub enum Spent {
     Switch,
     /// Work of tasks, in user and kernel mode.
     Task,
-    /// From the wake-up of an idle CPU to its `__schedule`.
-    IdleExit,
     /// Nothing to run.
     Idle,
 }
@@ -36,11 +36,11 @@ impl Spent {
         Spent::Steal,
         Spent::Interrupt,
         Spent::Softirq,
+        Spent::IdleExit,
         Spent::Delay,
         Spent::Balance,
         Spent::Switch,
         Spent::Task,
-        Spent::IdleExit,
         Spent::Idle,
     ];
     /// Name in reports.
@@ -62,7 +62,7 @@ impl Spent {
 /// Kinds that come in known amounts: all before [`Spent::Task`].
 const PLANNED: usize = Spent::Task as usize;
 /// The first of them that a switch cuts short: rescheduling waits for the end of the others.
-const CUT_FROM: usize = Spent::Delay as usize;
+const CUT_FROM: usize = Spent::IdleExit as usize;
 
 /// One CPU's account.
 #[derive(Debug, Clone)]
@@ -176,7 +176,7 @@ impl Observer for Walltime {
                     account.planned[CUT_FROM..].fill(Nanos::ZERO);
                 }
             }
-            Event::CpuIdle { cpu, enter: true } => self.account(cpu, at).base = Spent::Idle,
+            Event::CpuIdle { cpu, enter: true, .. } => self.account(cpu, at).base = Spent::Idle,
             Event::NeedResched { cpu } => {
                 let account = self.account(cpu, at);
                 if account.base == Spent::Idle {
@@ -199,6 +199,7 @@ impl Observer for Walltime {
                     Overhead::Switch => Spent::Switch,
                     Overhead::Delay => Spent::Delay,
                     Overhead::Balance => Spent::Balance,
+                    Overhead::IdleExit => Spent::IdleExit,
                 };
                 self.account(cpu, at).planned[kind as usize] += time;
             }

@@ -21,6 +21,7 @@ mod groups;
 mod hand;
 mod hogs;
 mod host;
+mod idle;
 mod invariants;
 mod limits;
 mod measured;

@@ -24,6 +24,14 @@ impl Part<'_> {
         else {
             return Err(self.error(&at, "a host has no host itself"));
         };
+        for (key, given) in
+            [("preset", spec.machine.preset.is_some()), ("without", !spec.machine.without.is_empty())]
+        {
+            if given {
+                let message = format!("'{key}' is for the whole scenario: a host's machine is written out");
+                return Err(self.error(&["machine", "host", "machine", key], message));
+            }
+        }
         let document = self.document;
         let host = Part {
             document,
@@ -33,7 +41,8 @@ impl Part<'_> {
             costs: &spec.costs,
             topology,
         };
-        let mut machine = host.machine()?;
+        let kernel = host.kernel()?;
+        let mut machine = host.machine(&kernel.rules)?;
         if spec.costs.preset.is_none() && !spec.costs.costs.contains_key("idle_exit") {
             machine.costs.idle_exit = HOST_IDLE_EXIT;
         }
@@ -43,7 +52,7 @@ impl Part<'_> {
             ExitCosts::X86
         };
         Ok(HostConfig {
-            kernel: host.kernel()?,
+            kernel,
             machine: Box::new(machine),
             vcpus: self.pins(spec, topology)?,
             halt_poll: self.halt_poll(spec)?,

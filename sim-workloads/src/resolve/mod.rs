@@ -8,8 +8,9 @@ use part::Part;
 use sim_core::kernel::KernelConfig;
 use sim_core::kernel::rules::{IdleEntities, Rules};
 use sim_core::kernel::tunables::Tunable;
-use sim_core::machine::Preset;
+use sim_core::machine::{MachineConfig, Preset};
 use sim_core::{Limits, Nanos, SimConfig};
+use std::collections::BTreeSet;
 
 /// The profile of a scenario that names none.
 pub const DEFAULT_PROFILE: &str = "6.1";
@@ -27,6 +28,19 @@ pub struct Resolved {
     pub warmup: Nanos,
     /// Seed of all random draws.
     pub seed: u64,
+    /// Where the costs come from.
+    preset: Preset,
+    /// Costs the scenario gives itself: these are certain.
+    given: BTreeSet<String>,
+}
+
+impl Resolved {
+    /// The configuration with uncertain costs drawn from their ranges.
+    fn drawn(mut self, seed: u64) -> SimConfig {
+        let given = |name: &str| self.given.contains(name);
+        self.config.machine.costs = self.config.machine.costs.drawn(self.preset, given, seed);
+        self.config
+    }
 }
 
 /// Whether a kernel with these rules has the tunable.
@@ -39,12 +53,42 @@ impl Document {
     ///
     /// # Errors
     /// A mistake with its place: an unknown profile or feature, a tunable this kernel does not have, a value it would
-    /// refuse, a CPU beyond the machine.
+    /// refuse, a CPU beyond the machine; or an end of an uncertain range that would be one.
     pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
+        let resolved = self.resolve_as_written()?;
+        for (key, range) in &self.scenario.uncertain {
+            for end in range.ends() {
+                let refused = self.with(&[(key.clone(), end)]).and_then(|d| d.resolve_as_written());
+                refused.map_err(|e| self.error_at(&["uncertain", key], e.to_string()))?;
+            }
+        }
+        Ok(resolved)
+    }
+
+    /// The configuration with what is uncertain, in `[uncertain]` or in the table of costs, drawn from its range, as it may
+    /// be under this seed.
+    ///
+    /// # Errors
+    /// When values are refused that lie between ends that are not.
+    pub fn drawn(&self, seed: u64) -> Result<SimConfig, ScenarioError> {
+        let draws = self.scenario.uncertain.iter().map(|(key, range)| (key.clone(), range.draw(seed, key)));
+        let draws: Vec<(String, String)> = draws.collect();
+        let resolved = if draws.is_empty() {
+            self.resolve_as_written()
+        } else {
+            self.with(&draws)?.resolve_as_written()
+        };
+        Ok(resolved?.drawn(seed))
+    }
+
+    fn resolve_as_written(&self) -> Result<Resolved, ScenarioError> {
         let scenario = &self.scenario;
+        let kernel = self.kernel_config()?;
+        let mut machine = self.part().machine(&kernel.rules)?;
+        self.switch_off(&mut machine)?;
         let config = SimConfig {
-            kernel: self.kernel_config()?,
-            machine: self.part().machine()?,
+            machine,
+            kernel,
             duration: scenario.run.duration.map(|d| d.0),
             limits: Limits::default(),
         };
@@ -52,7 +96,13 @@ impl Document {
             let message = format!("{duration} is too long: at most {} can be simulated", config.limits.time);
             return Err(self.error_at(&["run", "duration"], message));
         }
-        Ok(Resolved { config, warmup: scenario.run.warmup.map_or(Nanos::ZERO, |d| d.0), seed: scenario.seed })
+        Ok(Resolved {
+            config,
+            warmup: scenario.run.warmup.map_or(Nanos::ZERO, |d| d.0),
+            seed: scenario.seed,
+            preset: self.part().preset(),
+            given: scenario.costs.costs.keys().cloned().collect(),
+        })
     }
 
     /// The simulated system itself.
@@ -101,6 +151,14 @@ impl Document {
                 let at = ["at", &i, "set", tunable.name()];
                 self.part().write_tunable(&mut trial, *tunable, *value, &at)?;
             }
+        }
+        Ok(())
+    }
+
+    fn switch_off(&self, machine: &mut MachineConfig) -> Result<(), ScenarioError> {
+        for (i, name) in self.scenario.machine.without.iter().enumerate() {
+            let refused = machine.switch_off(name);
+            refused.map_err(|e| self.error_at(&["machine", "without", &i.to_string()], e.to_string()))?;
         }
         Ok(())
     }

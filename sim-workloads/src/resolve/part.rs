@@ -2,11 +2,15 @@
 
 use super::{DEFAULT_COSTS, DEFAULT_PROFILE, MAX_INTERFERENCE, has_tunable};
 use crate::dist::{Dist, Shape};
-use crate::scenario::{CostsSpec, Document, InterferenceSpec, KernelSpec, MachineSpec, ScenarioError};
+use crate::scenario::{
+    CostsSpec, Document, IdleMistake, InterferenceSpec, KernelSpec, MachineSpec, ScenarioError,
+};
+use sim_core::kernel::rules::Rules;
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{KernelConfig, Profile};
+use sim_core::machine::idle::IdleConfig;
 use sim_core::machine::topology::Topology;
-use sim_core::machine::{Costs, Draw, Interference, MachineConfig};
+use sim_core::machine::{Costs, Draw, Interference, MachineConfig, Preset};
 use sim_core::{CpuId, CpuMask, Instant, Nanos};
 use std::sync::Arc;
 
@@ -80,9 +84,23 @@ impl Part<'_> {
         Ok(())
     }
 
-    pub(super) fn machine(&self) -> Result<MachineConfig, ScenarioError> {
+    pub(super) fn preset(&self) -> Preset {
+        self.costs.preset.unwrap_or(DEFAULT_COSTS)
+    }
+
+    fn idle(&self, rules: &Rules) -> Result<IdleConfig, ScenarioError> {
+        let Some(spec) = &self.machine.idle else { return Ok(IdleConfig::default()) };
+        spec.build(rules, self.topology).map_err(|(keys, message): IdleMistake| {
+            let keys: Vec<&str> =
+                ["machine", "idle"].into_iter().chain(keys.iter().map(String::as_str)).collect();
+            self.error(&keys, message)
+        })
+    }
+
+    /// The machine, for a kernel with these rules.
+    pub(super) fn machine(&self, rules: &Rules) -> Result<MachineConfig, ScenarioError> {
         let (spec, machine) = (self.costs, self.machine);
-        let mut costs = Costs::preset(spec.preset.unwrap_or(DEFAULT_COSTS));
+        let mut costs = Costs::preset(self.preset());
         for (name, value) in &spec.costs {
             if *value > Costs::MAX {
                 let message = format!("{name} is {value}: at most {} is allowed", Costs::MAX);
@@ -93,7 +111,8 @@ impl Part<'_> {
         let interference = self.interference()?;
         let host = machine.host.as_ref().map(|host| self.host(host)).transpose()?;
         let tick_phase = machine.tick_phase;
-        Ok(MachineConfig { tick_phase, interference, host, ..MachineConfig::new(costs) })
+        let idle = self.idle(rules)?;
+        Ok(MachineConfig { tick_phase, interference, host, idle, ..MachineConfig::new(costs) })
     }
 
     fn interference(&self) -> Result<Vec<Interference>, ScenarioError> {

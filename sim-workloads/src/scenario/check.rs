@@ -35,6 +35,11 @@ pub(super) fn check(scenario: &Scenario) -> Result<()> {
     check_names(scenario)?;
     check_run(scenario)?;
     check_sizes(scenario)?;
+    for (key, range) in &scenario.uncertain {
+        if let Some(message) = range.mistake(key) {
+            return Err((path(&["uncertain", key]), Problem::new(ErrorKind::BadValue, message)));
+        }
+    }
     super::groups_check::check(scenario)?;
     for task in &scenario.tasks {
         let at = path(&["task", &task.name, "program"]);

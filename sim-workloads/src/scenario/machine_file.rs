@@ -3,7 +3,7 @@
 use super::de::NodeReader;
 use super::error::Source;
 use super::node::Value;
-use super::{Document, MachineSpec, ScenarioError};
+use super::{Document, IdleSpec, MachineSpec, ScenarioError};
 use serde::Deserialize;
 use sim_core::CpuMask;
 use sim_core::machine::topology::Topology;
@@ -18,6 +18,8 @@ pub struct Machine {
     pub topology: Arc<Topology>,
     /// Sets of CPUs that balance only among themselves.
     pub partitions: Vec<CpuMask>,
+    /// Its idle states.
+    pub idle: Option<IdleSpec>,
     /// The kernel profile named beside it.
     pub profile: Option<String>,
 }
@@ -40,7 +42,7 @@ impl Machine {
         let source = Source { file: file.to_owned(), text: text.to_owned(), overrides: Vec::new() };
         let located = |problem: Box<super::Problem>| problem.locate(&source);
         super::check_size(&source).map_err(located)?;
-        let root = super::node::parse(text).map_err(located)?;
+        let mut root = super::node::parse(text).map_err(located)?;
         let is_machine = |key: &str| matches!(key, "name" | "machine");
         let machine_only =
             matches!(&root.value, Value::Table(entries) if entries.iter().all(|e| is_machine(&e.key)));
@@ -53,6 +55,7 @@ impl Machine {
                 scenario.kernel.profile,
             ));
         }
+        super::preset::expand(&mut root).map_err(located)?;
         let file = MachineFile::deserialize(NodeReader(&root)).map_err(|mistake| located(mistake.0))?;
         let topology = file.machine.build_topology();
         let topology =
@@ -61,6 +64,7 @@ impl Machine {
     }
 
     fn of(name: String, spec: &MachineSpec, topology: Arc<Topology>, profile: Option<String>) -> Machine {
-        Machine { name, topology, partitions: spec.partitions.iter().map(|p| p.0.clone()).collect(), profile }
+        let partitions = spec.partitions.iter().map(|p| p.0.clone()).collect();
+        Machine { name, topology, partitions, idle: spec.idle.clone(), profile }
     }
 }

@@ -13,19 +13,24 @@ mod machine_file;
 mod node;
 mod objects;
 mod overrides;
+mod preset;
 mod schema;
 mod step;
 mod step_reader;
 mod task;
 mod toml_file;
 mod topology;
+mod uncertain;
 
 pub use change::{ChangeSpec, TaskChange};
 pub(crate) use check::expand;
 pub use error::{ErrorKind, Place, ScenarioError};
 pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
-pub use machine::{CostsSpec, GuestSpec, HostSpec, InterferenceSpec, MachineSpec, RunSpec};
+pub(crate) use machine::IdleMistake;
+pub use machine::{
+    CostsSpec, GuestSpec, HostSpec, IdleSpec, IdleStateSpec, InterferenceSpec, MachineSpec, RunSpec,
+};
 pub use machine_file::Machine;
 pub(crate) use objects::Kind;
 pub use objects::{BarrierSpec, JobServerSpec, MutexSpec, ObjectSpecs, PipeSpec, SemaphoreSpec};
@@ -34,6 +39,7 @@ pub use step::{PipeTransfer, Step};
 pub use task::TaskDef;
 pub use toml_file::{TomlFile, has_top_key};
 pub use topology::{TopologySpec, TopologyTable, named_machine};
+pub use uncertain::UncertainRange;
 
 use crate::kernel_compile::KernelCompile;
 use crate::schema::PlainName;
@@ -71,6 +77,9 @@ pub struct Scenario {
     pub host_topology: Option<Arc<Topology>>,
     /// With which costs.
     pub costs: CostsSpec,
+    /// Values of which no more is known than a range, by key.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub uncertain: BTreeMap<String, UncertainRange>,
     /// For how long.
     pub run: RunSpec,
     /// Task groups by path.
@@ -125,6 +134,8 @@ struct ScenarioFile {
     #[serde(default)]
     costs: CostsSpec,
     #[serde(default)]
+    uncertain: BTreeMap<String, UncertainRange>,
+    #[serde(default)]
     run: RunSpec,
     #[serde(default)]
     #[schemars(with = "BTreeMap<GroupPath, GroupSpec>")]
@@ -171,6 +182,7 @@ impl ScenarioFile {
             kernel: file.kernel,
             machine: file.machine,
             costs: file.costs,
+            uncertain: file.uncertain,
             run: file.run,
             groups: file.group,
             sessions: file.session,
@@ -215,6 +227,15 @@ impl Document {
         }
     }
 
+    /// The same document with further settings.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn with(&self, settings: &[(String, String)]) -> Result<Document, ScenarioError> {
+        let overrides = [&self.source.overrides, settings].concat();
+        Document::parse(&self.source.text, &self.source.file, &overrides)
+    }
+
     /// A mistake in the value at `path` (such as `["kernel", "profile"]`), or, where that was not written down, in the
     /// table it would be in.
     pub fn error_at(&self, path: &[&str], message: impl Into<String>) -> ScenarioError {
@@ -242,6 +263,7 @@ fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
     for (i, (key, value)) in source.overrides.iter().enumerate() {
         overrides::apply(&mut root, i, key, value)?;
     }
+    preset::expand(&mut root)?;
     let file = ScenarioFile::deserialize(NodeReader(&root)).map_err(|mistake| mistake.0)?;
     let at_place = |(path, problem): (check::Path, Box<Problem>)| problem.at(node::find(&root, &path));
     let topology = file.machine.build_topology().map_err(at_place)?;

@@ -57,6 +57,14 @@ pub(super) fn parse(text: &str) -> Result<Node> {
     Ok(Node { origin, value: table_value(table.get_ref(), 1, None)? })
 }
 
+/// Parses a document of the program's own, all of whose values stand at `origin`.
+pub(super) fn parse_at(text: &str, origin: Origin) -> Result<Node> {
+    let table = DeTable::parse(text).map_err(|e| {
+        Problem::new(ErrorKind::Syntax, format!("not valid TOML: {}", e.message().trim())).at(origin)
+    })?;
+    Ok(Node { origin, value: table_value(table.get_ref(), 1, Some(origin))? })
+}
+
 /// Parses the text of override `index` as a TOML value, if it is one.
 pub(super) fn parse_override(text: &str, index: usize) -> Result<Option<Value>> {
     let document = format!("value = {text}");

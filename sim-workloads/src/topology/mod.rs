@@ -5,6 +5,7 @@
 mod cpus;
 mod error;
 mod hwloc;
+mod idle;
 mod lscpu;
 mod summary;
 mod sysfs;
@@ -12,6 +13,7 @@ mod toml;
 
 pub use error::ImportError;
 pub use hwloc::read_hwloc;
+pub use idle::{ImportedIdle, idle_to_toml, read_idle_info, read_idle_sysfs};
 pub use lscpu::{read_lscpu_json, read_lscpu_parsable};
 pub use summary::read_lscpu_text;
 pub use sysfs::{Directory, SysFs, read_sysfs};

@@ -53,7 +53,7 @@ impl SysFs for Directory {
     }
 }
 
-const CPU: &str = "sys/devices/system/cpu";
+pub(super) const CPU: &str = "sys/devices/system/cpu";
 const NODE: &str = "sys/devices/system/node";
 
 /// Reads a machine from its sysfs.

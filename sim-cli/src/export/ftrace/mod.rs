@@ -283,8 +283,8 @@ impl<W: Write> Observer for Ftrace<W> {
                 self.write(at, cpu, Flags::PLAIN, TraceEvent::SchedProcessExit, format_args!("{fields}"));
                 self.tasks[task.index()].exiting = true;
             }
-            Event::CpuIdle { cpu, enter } => {
-                let state = if enter { IDLE_STATE } else { IDLE_EXIT };
+            Event::CpuIdle { cpu, enter, state } => {
+                let state = if enter { state.map_or(IDLE_STATE, u32::from) } else { IDLE_EXIT };
                 let fields = format_args!("state={state} cpu_id={}", cpu.0);
                 self.write(at, cpu, Flags::idle(enter), TraceEvent::CpuIdle, fields);
             }
@@ -295,6 +295,8 @@ impl<W: Write> Observer for Ftrace<W> {
             | Event::NonTask { .. }
             | Event::Overhead { .. }
             | Event::Vcpu { .. }
+            | Event::IdleLeft { .. }
+            | Event::CoreDepth { .. }
             | Event::StopRuntime { .. } => {}
         }
     }

@@ -75,7 +75,7 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(crate) fn main(args: &ExplainArgs, talk: Talk) -> Result<(), Failure> {
-    let loaded = args.scenario.load()?;
+    let loaded = args.scenario.load()?.drawn()?;
     talk.progress(&format!("explaining {}", args.scenario.scenario.display()));
     output::print(&explain(args, &loaded)?, args.format)
 }

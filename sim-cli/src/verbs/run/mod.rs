@@ -64,7 +64,7 @@ pub(crate) fn main(args: &RunArgs, talk: Talk) -> Result<(), Failure> {
             let message = "--schedstat holds the counters of one run: leave out --runs".to_owned();
             return Err(Failure::Usage(message));
         }
-        write_schedstat(&loaded, file)?;
+        write_schedstat(&loaded.clone().drawn()?, file)?;
     }
     let results = experiment::run_seeds(&loaded, args.runs, args.group_by)?;
     let warnings = experiment::warnings(&results);

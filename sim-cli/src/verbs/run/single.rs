@@ -3,6 +3,7 @@
 use super::MAX_TEXT_ROWS;
 use crate::experiment::{Row, RunResult};
 use crate::header::{self, Header};
+use crate::idle::IdleReport;
 use crate::load::Loaded;
 use crate::output::Report;
 use crate::spread::SpreadReport;
@@ -31,6 +32,8 @@ pub(super) struct SingleReport {
     several_cpus: Option<SpreadReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     wall_time: Option<WalltimeReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle: Option<IdleReport>,
     #[serde(skip)]
     cpus: u32,
 }
@@ -87,6 +90,7 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         total: row_report(&result.total, span),
         several_cpus: result.spread.clone(),
         wall_time: result.walltime.clone(),
+        idle: result.idle.clone(),
         cpus: loaded.resolved.config.kernel.cpus,
     }
 }
@@ -230,6 +234,10 @@ impl Report for SingleReport {
         if let Some(walltime) = &self.wall_time {
             out += "\n";
             out += &walltime.text();
+        }
+        if let Some(idle) = &self.idle {
+            out += "\n";
+            out += &idle.text();
         }
         out
     }

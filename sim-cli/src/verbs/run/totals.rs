@@ -6,7 +6,7 @@ use crate::figures::{self, Figure, Unit};
 use crate::header::{self, Header};
 use crate::load::Loaded;
 use crate::output::Report;
-use crate::stats::Estimate;
+use crate::stats::{Estimate, Interval};
 use crate::text;
 use serde::Serialize;
 use sim_core::observe::Latencies;
@@ -98,7 +98,7 @@ fn some_latency(row: &Row, of: fn(&Latencies) -> u64) -> Option<f64> {
 }
 
 /// The rows that every run has.
-fn rows(results: &[RunResult]) -> Vec<RowReport> {
+fn rows(results: &[RunResult], interval: Interval) -> Vec<RowReport> {
     let by_label: Vec<BTreeMap<&str, &Row>> =
         results.iter().map(|r| r.rows.iter().map(|row| (row.label.as_str(), row)).collect()).collect();
     let row = |first: &Row| {
@@ -107,7 +107,7 @@ fn rows(results: &[RunResult]) -> Vec<RowReport> {
         let all = all?;
         let figures = ROW_FIGURES.iter().map(|figure| {
             let values: Option<Vec<f64>> = all.iter().map(|row| (figure.of)(row)).collect();
-            (figure.name, values.and_then(|values| Estimate::of(&values)))
+            (figure.name, values.and_then(|values| Estimate::of(&values, interval)))
         });
         Some(RowReport { label: first.label.clone(), count: first.count, figures: figures.collect() })
     };
@@ -127,7 +127,7 @@ pub(super) fn report(loaded: &Loaded, results: &[RunResult], warnings: Vec<Strin
         let values = figures::values(figure, results);
         Some(FigureReport {
             metric: figure.name,
-            estimate: Estimate::of(&values)?,
+            estimate: Estimate::of(&values, loaded.interval())?,
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             figure,
@@ -142,7 +142,7 @@ pub(super) fn report(loaded: &Loaded, results: &[RunResult], warnings: Vec<Strin
         header: Header { warnings, ..Header::new("run", loaded, results.len() as u32) },
         configuration: header::configuration(loaded),
         totals: totals.collect(),
-        tasks: rows(results),
+        tasks: rows(results, loaded.interval()),
         by_seed: by_seed.collect(),
     }
 }

@@ -29,6 +29,9 @@ pub(crate) struct StudyArgs {
     /// Number of seeds of every part, instead of what the file says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: Option<u32>,
+    /// Draw uncertain costs from their ranges, anew for every seed
+    #[arg(long)]
+    uncertainty: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -99,6 +102,7 @@ fn run_comparison(
     part: &ComparePart,
 ) -> Result<Titled<Comparison>, Failure> {
     let text = ScenarioText::read(&file::scenario_path(&args.study, study, part.scenario.as_ref()))?;
+    let text = text.uncertain(args.uncertainty);
     let make = |spec: &file::SideSpec| Side::new(&text, &[], &spec.label, spec.settings());
     let (a, b) = (make(&part.a)?, make(&part.b)?);
     let runs = args.runs.or(part.runs).unwrap_or(study.runs);
@@ -110,6 +114,7 @@ fn run_comparison(
 
 fn run_sweep(args: &StudyArgs, study: &StudyFile, part: &SweepPart) -> Result<Titled<Sweep>, Failure> {
     let scenario = ScenarioText::read(&file::scenario_path(&args.study, study, part.scenario.as_ref()))?;
+    let scenario = scenario.uncertain(args.uncertainty);
     let runs = args.runs.or(part.runs).unwrap_or(study.runs);
     let header = Header::new("study", &scenario.with(&[])?, runs);
     let (values, figures) = (part.values.0.clone(), part.metrics.0.clone());

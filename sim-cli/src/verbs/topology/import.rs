@@ -2,9 +2,10 @@
 
 use super::Source;
 use crate::failure::Failure;
+use crate::load::read_text_up_to;
 use crate::output;
 use clap::Args;
-use sim_workloads::topology::to_toml;
+use sim_workloads::topology::{MAX_BYTES, idle_to_toml, read_idle_info, to_toml};
 use std::path::PathBuf;
 
 /// Write a machine as TOML, for the machine table of a scenario
@@ -14,28 +15,41 @@ Examples:
   cfsim topology import > machine.toml
   lscpu -J -e | cfsim topology import - -o machine.toml
   cfsim topology import topology.xml
+  cfsim topology import topology.xml --idle-info idle-info.txt
 
 Reads hwloc's XML (lstopo --of xml), lscpu -p, lscpu -J -e, lscpu -J, lscpu, and sysfs trees. A summary (lscpu without
--p or -e) does not say which CPU is where: a regular machine is assumed, or it is refused.")]
+-p or -e) does not say which CPU is where: a regular machine is assumed, or it is refused. Idle states come from sysfs
+trees (cpuidle/state*) and from cpupower idle-info.")]
 pub(crate) struct ImportArgs {
     /// The file; - is standard input. Without it, the running machine's /sys is read
     file: Option<PathBuf>,
     /// A copy of another machine's /sys, or a folder that holds one
     #[arg(long, value_name = "DIR", conflicts_with = "file")]
     sysfs_root: Option<PathBuf>,
+    /// What `cpupower idle-info` prints, for the idle states
+    #[arg(long, value_name = "FILE")]
+    idle_info: Option<PathBuf>,
     /// Where to write; standard output unless given
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 pub(crate) fn main(args: &ImportArgs) -> Result<(), Failure> {
-    let source = match &args.file {
+    let mut source = match &args.file {
         Some(file) => Source::file(file)?,
         None => Source::sysfs(args.sysfs_root.as_ref())?,
     };
+    if let Some(file) = &args.idle_info {
+        let text = read_text_up_to(file, MAX_BYTES)?;
+        let failed = |error| Failure::Machine { place: file.display().to_string(), error };
+        let idle = read_idle_info(&text).map_err(failed)?;
+        source.idle = Some(idle.spec);
+        source.notes.extend(idle.notes);
+    }
     let notes = source.notes.iter().map(|note| format!("# {note}\n"));
     let head = format!("# from {}\n{}", source.from, notes.collect::<String>());
-    let text = head + &to_toml(&source.topology);
+    let idle = source.idle.as_ref().map(idle_to_toml).unwrap_or_default();
+    let text = head + &to_toml(&source.topology) + &idle;
     match &args.output {
         Some(file) => {
             std::fs::write(file, text).map_err(|source| Failure::Create { file: file.clone(), source })

@@ -12,8 +12,11 @@ use import::ImportArgs;
 use show::ShowArgs;
 use sim_core::CpuMask;
 use sim_core::machine::topology::Topology;
+use sim_workloads::scenario::IdleSpec;
 use sim_workloads::scenario::{Machine, named_machine};
-use sim_workloads::topology::{Directory, Imported, MAX_BYTES, read_sysfs, read_text as read_machine};
+use sim_workloads::topology::{
+    Directory, Imported, MAX_BYTES, read_idle_sysfs, read_sysfs, read_text as read_machine,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -45,6 +48,8 @@ struct Source {
     profile: Option<String>,
     from: String,
     notes: Vec<String>,
+    /// Its idle states.
+    idle: Option<IdleSpec>,
 }
 
 impl Source {
@@ -55,6 +60,7 @@ impl Source {
             profile: None,
             from: format!("{what} ({})", imported.source),
             notes: imported.notes,
+            idle: None,
         }
     }
 
@@ -71,6 +77,7 @@ impl Source {
                     profile: None,
                     from: text.to_owned(),
                     notes: Vec::new(),
+                    idle: None,
                 })
             }
             Err(message) => match Path::new(text) {
@@ -93,6 +100,7 @@ impl Source {
                 profile: machine.profile,
                 from: if machine.name.is_empty() { name } else { format!("{name}: {}", machine.name) },
                 notes: Vec::new(),
+                idle: machine.idle,
             });
         }
         Ok(Source::imported(read_machine(&text).map_err(foreign)?, &name))
@@ -103,8 +111,14 @@ impl Source {
         let root = root.cloned().unwrap_or_else(|| PathBuf::from("/"));
         let name = root.display().to_string();
         let failed = |error| Failure::Machine { place: name.clone(), error };
-        let imported = read_sysfs(&Directory { root: root.clone() }).map_err(failed)?;
-        Ok(Source::imported(imported, &name))
+        let tree = Directory { root: root.clone() };
+        let imported = read_sysfs(&tree).map_err(failed)?;
+        let mut source = Source::imported(imported, &name);
+        if let Some(idle) = read_idle_sysfs(&tree).map_err(failed)? {
+            source.idle = Some(idle.spec);
+            source.notes.extend(idle.notes);
+        }
+        Ok(source)
     }
 }
 

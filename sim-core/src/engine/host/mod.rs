@@ -162,19 +162,34 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.observer.event(self.now, &Event::Vcpu { cpu, state: VcpuState::Runs });
         self.project(cpu);
         self.arm_deferred(cpu);
+        // What called it back may be past.
         self.halt_if_idle(cpu);
+        if self.cpus[cpu.index()].deferred.is_empty() {
+            self.idle_again(cpu);
+        }
     }
 
-    /// A CPU of a guest that has nothing to do halts, when what it still does in the kernel is done.
+    /// A CPU of a guest without idle states halts as soon as it has nothing to do.
     pub(super) fn halt_if_idle(&mut self, cpu: CpuId) {
-        let (rq, c) = (self.kernel.rq(cpu), &mut self.cpus[cpu.index()]);
-        let Some(host) = &mut self.host else { return };
-        if rq.curr.is_some() || rq.need_resched || c.absence.is_some() || !c.deferred.is_empty() {
-            return;
+        let (rq, c) = (self.kernel.rq(cpu), &self.cpus[cpu.index()]);
+        if self.host.is_some()
+            && self.idle.is_none()
+            && rq.curr.is_none()
+            && !rq.need_resched
+            && c.absence.is_none()
+            && c.deferred.is_empty()
+        {
+            self.halt_vcpu(cpu);
         }
+    }
+
+    /// A CPU of a guest halts, when what it still does in the kernel is done.
+    pub(super) fn halt_vcpu(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu.index()];
+        let Some(host) = &mut self.host else { return };
         let busy = c.progress_from.max(c.irq_until).saturating_since(self.now);
         c.absence = Some(Absence::new(self.now, VcpuState::Halts));
-        host.sim.halt_vcpu(cpu.index(), busy + host.config.exits.exit, self.now);
+        host.sim.leave_guest(cpu.index(), busy + host.config.exits.exit, self.now);
         self.observer.event(self.now, &Event::Vcpu { cpu, state: VcpuState::Halts });
     }
 
@@ -201,8 +216,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
-    /// What the idle task takes to leave its loop: waking a halted virtual CPU is the host's affair.
-    pub(super) fn idle_exit(&self) -> Nanos {
+    /// Whether a CPU is a virtual one that does not execute.
+    pub(super) fn is_absent(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.index()].absence.is_some()
+    }
+
+    /// What leaving a halt takes beside the interrupt: with a host, that is the host's affair.
+    pub(super) fn halt_exit(&self) -> Nanos {
         if self.host.is_some() { Nanos::ZERO } else { self.cost().idle_exit }
     }
 }

@@ -94,7 +94,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     }
 
     /// A virtual CPU that executes halts: its thread leaves the guest, which takes `work`.
-    pub(super) fn halt_vcpu(&mut self, vcpu: usize, work: Nanos, now: Instant) {
+    pub(super) fn leave_guest(&mut self, vcpu: usize, work: Nanos, now: Instant) {
         self.now = now;
         let v = &mut self.vcpus[vcpu];
         (v.out, v.kicked, v.halted_at) = (Out::Leaving, false, now);

@@ -221,16 +221,23 @@ impl<H: Hooks> Kernel<H> {
 
     /// The idle task has become current.
     ///
-    /// Mirrors: `nohz_run_idle_balance()`, `tick_nohz_idle_stop_tick()`, v4.19–v6.5. The tick stops at once.
-    /// Deviates: D-123.
+    /// Mirrors: `nohz_run_idle_balance()`, `tick_nohz_idle_stop_tick()`, v4.19–v6.5. Without idle states the tick
+    /// stops at once. Deviates: D-123.
     pub(in crate::kernel) fn enter_idle<O: Observer>(&mut self, cpu: CpuId, now: Instant, o: &mut O) {
         let rq = &mut self.rqs[cpu.index()];
         if std::mem::take(&mut rq.balance.nohz_newidle) && !rq.need_resched {
             self.nohz_idle_balance(cpu, NohzFlags::STATS, false, now, o);
         }
-        if self.config.nohz {
+        if self.config.nohz && self.config.tick_stops_at_once {
             self.nohz_balance_enter_idle(cpu);
         }
+    }
+
+    /// The idle loop of a CPU stops its tick.
+    ///
+    /// Mirrors: `tick_nohz_stop_tick()`, v4.19–v6.5.
+    pub fn tick_nohz_stop(&mut self, cpu: CpuId) {
+        self.nohz_balance_enter_idle(cpu);
     }
 }
 

@@ -6,8 +6,28 @@ use crate::kernel::rules::{
     Balancer, IdlestGroup, KthreadStacking, LoadLimit, NumaTolerance, PipeWake, SchedIdleCpu,
 };
 use crate::kernel::version::Release;
+use crate::machine::idle::{PollLimit, TeoForm};
 
 pub(super) const CHANGES: &[Change] = &[
+    change(
+        "idle-poll-limit",
+        (4, 20),
+        "an idle CPU polls for the target residency of its first state instead of a sixteenth of a tick (release not \
+         certain)",
+        |r| r.idle.idle_poll_limit = PollLimit::FirstState,
+    ),
+    change(
+        "menu-polling-on-merit",
+        (5, 0),
+        "the menu governor polls if the next timer or the limit on latency leaves nothing else",
+        |r| r.idle.menu_starts_beyond_polling = false,
+    ),
+    change(
+        "menu-pattern-must-shorten",
+        (5, 0),
+        "intervals that all are as long as the prediction are no pattern for the menu governor",
+        |r| r.idle.menu_pattern_must_shorten = true,
+    ),
     change(
         "asym-clears-prefer-sibling",
         (5, 0),
@@ -20,6 +40,9 @@ pub(super) const CHANGES: &[Change] = &[
         "load is tracked by a clock that slow CPUs slow down, instead of counting their time less",
         |r| r.pelt.scaled_clock = true,
     ),
+    change("teo", (5, 1), "the timer events oriented governor appears", |r| {
+        r.idle.teo = TeoForm::HitsAndMisses
+    }),
     change("no-smt-gain", (5, 1), "a hardware thread has the full capacity of 1024, not 589", |r| {
         r.pelt.smt_gain = false
     }),
@@ -54,6 +77,9 @@ pub(super) const CHANGES: &[Change] = &[
         "a utilisation above the CPU's capacity does not enter the estimate",
         |r| r.pelt.util_est_within_capacity = true,
     ),
+    change("haltpoll", (5, 4), "guests can poll before they halt (cpuidle-haltpoll)", |r| {
+        r.idle.haltpoll_driver = true
+    }),
     change("scale-load-floor", (5, 5), "scale_load_down() of a non-zero weight is at least 2", |r| {
         r.scale_load_floor = true
     })
@@ -119,6 +145,9 @@ pub(super) const CHANGES: &[Change] = &[
         "a CPU that runs only SCHED_IDLE tasks balances as often as an idle one",
         |r| r.balance.sched_idle_not_busy = true,
     ),
+    change("menu-in-ns", (5, 6), "the menu governor reckons in ns instead of us", |r| {
+        r.idle.menu_in_ns = true
+    }),
     change("idlest-weight", (5, 6), "fork and exec placement knows the number of CPUs of a group", |r| {
         r.select.idlest_weight_missing = false
     }),

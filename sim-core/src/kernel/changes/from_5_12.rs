@@ -7,6 +7,7 @@ use crate::kernel::rules::{
     TtwuQueueRule, TunablesIn,
 };
 use crate::kernel::version::Release;
+use crate::machine::idle::TeoForm;
 
 pub(super) const CHANGES: &[Change] = &[
     change("no-sis-avg-cpu", (5, 12), "SIS_AVG_CPU is gone; HRTICK_DL appears", |r| {
@@ -112,6 +113,12 @@ pub(super) const CHANGES: &[Change] = &[
         |r| r.select.scan_budget = ScanBudget::WakeAvgIdle,
     )
     .commit("94aafc3ee31d"),
+    change(
+        "teo-bins",
+        (5, 14),
+        "the timer events oriented governor counts sleeps by bins, those to the timer and shorter ones",
+        |r| r.idle.teo = TeoForm::Bins,
+    ),
     change(
         "cpu-idle-groups",
         (5, 15),

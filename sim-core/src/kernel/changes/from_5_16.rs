@@ -112,6 +112,12 @@ pub(super) const CHANGES: &[Change] = &[
     )
     .stable(&[Release::new(5, 10, 177), Release::new(6, 1, 22)]),
     change(
+        "teo-utilisation",
+        (6, 3),
+        "the timer events oriented governor chooses a shallower state on a CPU that is used for more than a 64th",
+        |r| r.idle.teo_heeds_utilisation = true,
+    ),
+    change(
         "ttwu-runnable-not-running",
         (6, 3),
         "waking a task that is on a CPU no longer checks preemption",
@@ -144,6 +150,18 @@ pub(super) const CHANGES: &[Change] = &[
         (6, 5),
         "clusters are a level on x86 with different kinds of cores too (read in 6.6; not in 6.1)",
         |r| r.cluster_level = ClusterLevel::All,
+    ),
+    change(
+        "menu-pattern-as-is",
+        (6, 5),
+        "intervals that all are as long as the prediction are a pattern again",
+        |r| r.idle.menu_pattern_must_shorten = false,
+    ),
+    change(
+        "menu-timer-on-demand",
+        (6, 6),
+        "the menu governor looks for the next timer only if the last intervals do not foresee a short sleep",
+        |r| r.idle.menu_timer_on_demand = true,
     ),
     change("ni-random", (6, 19), "NI_RANDOM: newly-idle balancing in proportion to its success", |r| {
         r.features.define(F::NiRandom, true)

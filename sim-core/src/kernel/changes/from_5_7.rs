@@ -6,6 +6,7 @@ use crate::kernel::rules::{
     IdlestNuma, LoadLimit, NohzNext, NumaDistances, NumaTolerance, ScanCostAverage, TtwuQueueRule,
 };
 use crate::kernel::version::Release;
+use crate::machine::idle::PollLimit;
 
 pub(super) const CHANGES: &[Change] = &[
     change("runnable-in-groups", (5, 7), "the runnable signal tells whether a group has capacity", |r| {
@@ -124,6 +125,12 @@ pub(super) const CHANGES: &[Change] = &[
         "small imbalances between nodes stay while the busiest has fewer tasks than a quarter of its \
          CPUs",
         |r| r.balance.numa_tolerance = NumaTolerance::Quarter,
+    ),
+    change(
+        "idle-poll-limit-10us",
+        (5, 11),
+        "an idle CPU polls for the target residency of its first state with 10 us or more, at most a sixteenth of a tick",
+        |r| r.idle.idle_poll_limit = PollLimit::FirstLongState,
     ),
     change("affine-prev-idle", (5, 11), "wake_affine answers the previous CPU if it is idle", |r| {
         r.select.wake_affine_prev_idle = true

@@ -1,9 +1,12 @@
 //! The `[machine]`, `[costs]` and `[run]` tables.
 
 mod host;
+mod idle;
 mod interference;
 
 pub use host::{GuestSpec, HostSpec};
+pub(crate) use idle::IdleMistake;
+pub use idle::{IdleSpec, IdleStateSpec};
 pub use interference::InterferenceSpec;
 
 use super::schema::add_costs;
@@ -24,6 +27,9 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct MachineSpec {
+    /// A machine by name (`cfsim machine list`), which fills in what is not said here and in `[costs]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// Number of logical CPUs.
     #[serde(
         default,
@@ -47,6 +53,9 @@ pub struct MachineSpec {
     /// Capacity of CPUs by cpulist, in 1024ths of the largest CPU's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub capacity: BTreeMap<String, Whole<u32, 1, { CAPACITY_SCALE as i64 }>>,
+    /// Mechanisms and single costs that are switched off, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// When the tick grid starts.
     #[serde(default, with = "duration", rename(serialize = "tick_phase_ns"))]
     #[schemars(with = "Duration")]
@@ -57,6 +66,9 @@ pub struct MachineSpec {
     /// The host on which the CPUs are threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostSpec>,
+    /// Idle states; without them waking an idle CPU takes one cost, whatever it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleSpec>,
 }
 
 fn topology<'de, D: Deserializer<'de>>(d: D) -> Result<Option<TopologySpec>, D::Error> {

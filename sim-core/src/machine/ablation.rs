@@ -1,0 +1,141 @@
+//! What of a machine can be switched off by name, to see what it contributes.
+
+use super::{Costs, MachineConfig, SourceKind};
+use crate::time::Nanos;
+use thiserror::Error;
+
+/// A part of the machine that can be switched off.
+#[derive(Clone, Copy, Debug)]
+pub struct Mechanism {
+    /// Name in scenarios and on the command line.
+    pub name: &'static str,
+    /// What goes with it.
+    pub about: &'static str,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// Costs by their names in [`Costs::TABLE`].
+    Costs(&'static [&'static str]),
+    Part(fn(&mut MachineConfig)),
+}
+
+const fn costs(name: &'static str, about: &'static str, costs: &'static [&'static str]) -> Mechanism {
+    Mechanism { name, about, what: What::Costs(costs) }
+}
+
+const fn part(name: &'static str, about: &'static str, off: fn(&mut MachineConfig)) -> Mechanism {
+    Mechanism { name, about, what: What::Part(off) }
+}
+
+/// All mechanisms. Every cost belongs to exactly one.
+pub const MECHANISMS: &[Mechanism] = &[
+    costs("switch", "context switches", &["context_switch"]),
+    costs("wakeup", "wake-ups and interrupts between CPUs", &["wakeup", "ipi", "irq_exit", "scan_cpu"]),
+    costs("idle-exit", "leaving idle", &["idle_exit"]),
+    costs("tick", "timer interrupts", &["timer_irq", "tick", "tick_to_switch"]),
+    costs("balance", "balancing passes and stopper threads", &["balance", "balance_cpu", "stopper"]),
+    costs(
+        "syscall",
+        "system calls",
+        &["syscall_entry", "syscall_exit", "sleep", "pipe", "pipe_kib", "futex", "sched_setattr"],
+    ),
+    costs("process", "fork, exec and exit", &["fork", "fork_child", "exec", "exit"]),
+    costs("timer-slack", "late ends of sleeps", &["timer_slack"]),
+    part("interference", "interrupts, softirqs and kernel threads from outside", |m| {
+        m.interference.retain(|source| source.kind == SourceKind::Steal);
+    }),
+    part("steal", "time the hypervisor takes, and other guests of the host", |m| {
+        m.interference.retain(|source| source.kind != SourceKind::Steal);
+        m.host.iter_mut().for_each(|host| host.guests.clear());
+    }),
+    part("host", "the host: virtual CPUs become CPUs of metal", |m| m.host = None),
+    part("speed-changes", "planned changes of speed", |m| m.speed_changes.clear()),
+];
+
+impl Mechanism {
+    fn switch_off(&self, machine: &mut MachineConfig) {
+        match self.what {
+            What::Costs(names) => names.iter().for_each(|name| machine.costs.clear(name)),
+            What::Part(off) => off(machine),
+        }
+    }
+
+    /// Whether this machine has it: without it the machine would be another.
+    pub fn is_in(&self, machine: &MachineConfig) -> bool {
+        let mut without = machine.clone();
+        self.switch_off(&mut without);
+        without != *machine
+    }
+}
+
+impl Costs {
+    fn clear(&mut self, name: &str) {
+        // Names come from tables that a test compares.
+        let _ = self.set(name, Nanos::ZERO);
+    }
+}
+
+impl MachineConfig {
+    /// Switches off a mechanism, or a single cost, by name; words may be joined by `-` or `_`.
+    ///
+    /// # Errors
+    /// When there is no such mechanism and no such cost.
+    pub fn switch_off(&mut self, name: &str) -> Result<(), UnknownMechanism> {
+        if let Some(mechanism) = MECHANISMS.iter().find(|m| m.name == name) {
+            mechanism.switch_off(self);
+            return Ok(());
+        }
+        let cost = name.replace('-', "_");
+        self.costs.set(&cost, Nanos::ZERO).map_err(|_| UnknownMechanism { found: name.to_owned() })
+    }
+}
+
+/// A name that is neither a mechanism nor a cost.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "'{found}' cannot be switched off: allowed are {}, and single costs: {}",
+    MECHANISMS.iter().map(|m| m.name).collect::<Vec<_>>().join(", "),
+    Costs::TABLE.iter().map(|c| c.name).collect::<Vec<_>>().join(", ")
+)]
+pub struct UnknownMechanism {
+    /// The name.
+    pub found: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Preset;
+
+    #[test]
+    fn every_cost_belongs_to_one_mechanism() {
+        for row in Costs::TABLE {
+            let has = |m: &&Mechanism| matches!(m.what, What::Costs(names) if names.contains(&row.name));
+            assert_eq!(MECHANISMS.iter().filter(has).count(), 1, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn without_all_of_them_a_machine_costs_nothing() {
+        let mut machine = MachineConfig::new(Costs::preset(Preset::Guest));
+        assert!(MECHANISMS[0].is_in(&machine));
+        for mechanism in MECHANISMS {
+            machine.switch_off(mechanism.name).unwrap();
+            assert!(!mechanism.is_in(&machine), "{}", mechanism.name);
+        }
+        assert_eq!(machine, MachineConfig::new(Costs::preset(Preset::Zero)));
+    }
+
+    #[test]
+    fn single_costs_go_by_either_spelling_and_others_are_refused() {
+        let mut machine = MachineConfig::new(Costs::preset(Preset::Guest));
+        machine.switch_off("idle_exit").unwrap();
+        machine.switch_off("pipe-kib").unwrap();
+        assert_eq!((machine.costs.idle_exit, machine.costs.pipe_kib), (Nanos::ZERO, Nanos::ZERO));
+        assert_ne!(machine.costs.pipe, Nanos::ZERO);
+        let refused = machine.switch_off("coffee").unwrap_err().to_string();
+        assert!(refused.contains("'coffee'") && refused.contains("timer-slack, interference"), "{refused}");
+    }
+}
