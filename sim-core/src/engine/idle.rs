@@ -334,7 +334,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let stop = pick.stop_tick && ask.sleep_length > idle.table.tick && self.config.kernel.nohz;
         let stopped = stop && !std::mem::replace(&mut c.tick_stopped, true);
         c.doing = Doing::Asleep { state: pick.state, from: self.now };
-        let (latency, polling) = (idle.state(pick.state).latency, idle.state(pick.state).polling);
+        let latency = idle.state(pick.state).latency;
+        // A virtual CPU that polls, or may use MWAIT, idles without leaving the guest.
+        let leaves_guest = !idle.state(pick.state).polling && !idle.state(pick.state).monitors;
         let deep = idle.core_is_deep(cpu);
         if stopped {
             self.cpus[cpu.index()].tick_generation = self.cpus[cpu.index()].tick_generation.wrapping_add(1);
@@ -348,7 +350,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         if let Some(limit) = limit {
             self.arm_idle(cpu, self.now.saturating_add(limit));
-        } else if !polling {
+        }
+        if leaves_guest {
             self.halt_vcpu(cpu);
         }
     }

@@ -111,7 +111,7 @@ fn delays(host: HostConfig) -> Vec<u64> {
         }
     }
     let mut sim = Simulation::new(guest(1, host), Objects::default(), Runs::default());
-    sim.add_task(task("sleeper", 0, script(vec![Action::Sleep(Nanos(MS)); 4])));
+    sim.add_task(task("sleeper", 0, script((0..4).map(|_| Action::Sleep(Nanos(MS))).collect())));
     sim.run().unwrap();
     let runs = &sim.observer.0;
     runs.windows(2).map(|w| (w[1] - w[0]).0 - MS).collect()
@@ -139,8 +139,8 @@ fn polling_makes_way() {
     let cpus = CpuMask::one(CpuId(0));
     h.guests.push(OtherGuest { name: "other".to_owned(), vcpus: 1, cpus, demand: Demand::Constant });
     let mut sim = Simulation::new(guest(1, h), Objects::default(), Walltime::new(Nanos::ZERO, 1));
-    let steps = [run(MS), Action::Sleep(Nanos(MS))].repeat(20);
-    sim.add_task(task("T", 0, script(steps)));
+    let steps = (0..20).flat_map(|_| [run(MS), Action::Sleep(Nanos(MS))]);
+    sim.add_task(task("T", 0, script(steps.collect())));
     let out = sim.run().unwrap();
     sim.observer.finish(out.at);
     let taken = Nanos(out.at.0) - sim.observer.spent(CpuId(0), Spent::Task);

@@ -343,6 +343,17 @@ fn idle_cpu_wakeup() {
     assert_eq!(ran.of("sleeper").wakeups_on_busy, 0);
 }
 
+/// core.md §10.5; the host's ticks and switches take some of the rest.
+#[test]
+fn stolen_time() {
+    let text = scenario!("stolen-time");
+    for (settings, share) in [(vec![], 2.0), (vec!["kernel.steal_time_accounting=true"], 1.0)] {
+        let ran = run(text, &settings);
+        between(ran.rate("hog"), 990.0, 1000.0);
+        between(ran.share("hog"), share - 0.02, share + 0.005);
+    }
+}
+
 /// smp.md §1.6 and §9.3, W11: without a shared cache a wake-up looks at no other CPU than the previous one and the waker's.
 /// The longest wait is bounded by a slice of a few ms on the one hand, by path costs on the other.
 #[test]
