@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::idle::{self, IdleReport};
 use crate::load::Loaded;
+use crate::pace::{self, PaceReport};
 use crate::schedule_digest::ScheduleDigest;
 use crate::spread::{self, SpreadReport};
 use crate::waits::{self, UnfinishedTask};
@@ -10,7 +11,7 @@ use crate::walltime::{self, WalltimeReport};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
-use sim_core::observe::{IdleStats, Metrics, Spread, TaskMetrics, Walltime};
+use sim_core::observe::{IdleStats, Metrics, PaceMetrics, Spread, TaskMetrics, Walltime};
 use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,6 +59,8 @@ pub(crate) struct RunResult {
     pub(crate) walltime: Option<WalltimeReport>,
     /// What idle states were used; none on a machine without them.
     pub(crate) idle: Option<IdleReport>,
+    /// How fast work went; none where nothing but switches and interrupts takes time.
+    pub(crate) pace: Option<PaceReport>,
     pub(crate) digest: u64,
     pub(crate) ended_by: &'static str,
     /// Paths of tasks that wait for what never comes.
@@ -76,22 +79,25 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let several = topology.online().count() > 1;
     let spread = several.then(|| Spread::new(warmup, &topology));
     let config = loaded.config(seed)?;
-    let states = &loaded.resolved.config.machine.idle;
-    let stats = || IdleStats::new(warmup, topology.nr_cpu_ids(), states.states.len());
-    let stats = (!states.is_off()).then(stats);
+    let machine = config.machine.clone();
+    let stats = || IdleStats::new(warmup, topology.nr_cpu_ids(), machine.idle.states.len());
+    let stats = (!machine.idle.is_off()).then(stats);
+    let pace = machine.has_pace().then(|| PaceMetrics::new(warmup, &machine, topology.nr_cpu_ids()));
     let accounts = || Walltime::new(warmup, topology.nr_cpu_ids() as u32);
-    let accounts = walltime::is_wanted(&config.machine).then(accounts);
-    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, (stats, accounts)));
+    let accounts = walltime::is_wanted(&machine).then(accounts);
+    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, (stats, (pace, accounts))));
     let mut simulation = builder.simulation(config, observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
-    let (spread, (_, accounts)) = &mut simulation.observer.1;
+    let (spread, (_, (_, accounts))) = &mut simulation.observer.1;
     spread.iter_mut().for_each(|s| s.finish(outcome.at));
     accounts.iter_mut().for_each(|a| a.finish(outcome.at));
-    let ((metrics, digest), (spread, (stats, accounts))) = &simulation.observer;
+    let ((metrics, digest), (spread, (stats, (pace, accounts)))) = &simulation.observer;
     let span = Nanos(outcome.at.0).saturating_sub(warmup);
     let spread = spread.as_ref().map(|s| spread::report(s, &topology, simulation.kernel().domains(), span));
     let tasks = simulation.tasks();
     let all: Vec<usize> = (0..tasks.len()).filter(|i| !tasks[*i].kthread).collect();
+    let groups = groups(tasks, group_by);
+    let pace = pace.as_ref().map(|p| pace::report(p, &machine, &topology, &groups));
     let (ended_by, stalled) = match &outcome.end {
         End::AllExited => ("all_exited", Vec::new()),
         End::Duration => ("duration", Vec::new()),
@@ -99,7 +105,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     };
     Ok(RunResult {
         seed,
-        rows: rows(tasks, metrics, group_by),
+        rows: groups.iter().map(|(label, members)| row(label.clone(), members, tasks, metrics)).collect(),
         total: row("total".to_owned(), &all, tasks, metrics),
         span,
         end_time: Nanos(outcome.at.0),
@@ -108,7 +114,8 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         nontask: metrics.nontask(),
         spread,
         walltime: accounts.as_ref().map(|a| walltime::report(a, metrics, &simulation)),
-        idle: stats.as_ref().map(|stats| idle::report(stats, states, &topology)),
+        idle: stats.as_ref().map(|stats| idle::report(stats, &machine.idle, &topology)),
+        pace,
         digest: digest.value(),
         ended_by,
         stalled,
@@ -152,7 +159,8 @@ pub(crate) fn warnings(results: &[RunResult]) -> Vec<String> {
     warnings
 }
 
-fn rows(tasks: &[TaskInfo], metrics: &Metrics, group_by: GroupBy) -> Vec<Row> {
+/// Labels of the rows, with the tasks of each.
+fn groups(tasks: &[TaskInfo], group_by: GroupBy) -> Vec<(String, Vec<usize>)> {
     let mut names: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (i, task) in tasks.iter().enumerate().filter(|(_, t)| !t.kthread) {
         names.entry(&task.name).or_default().push(i);
@@ -163,17 +171,15 @@ fn rows(tasks: &[TaskInfo], metrics: &Metrics, group_by: GroupBy) -> Vec<Row> {
         GroupBy::Name => true,
     };
     if by_name {
-        let mut groups: Vec<_> = names.into_iter().collect();
+        let mut groups: Vec<_> =
+            names.into_iter().map(|(name, members)| (name.to_owned(), members)).collect();
         groups.sort_by_key(|(_, members)| members[0]);
-        return groups
-            .iter()
-            .map(|(name, members)| row((*name).to_owned(), members, tasks, metrics))
-            .collect();
+        return groups;
     }
     let alone = |task: &TaskInfo| names[task.name.as_str()].len() == 1;
     let label = |task: &TaskInfo| if alone(task) { task.name.clone() } else { task.path.clone() };
     let scenario = tasks.iter().enumerate().filter(|(_, t)| !t.kthread);
-    scenario.map(|(i, task)| row(label(task), &[i], tasks, metrics)).collect()
+    scenario.map(|(i, task)| (label(task), vec![i])).collect()
 }
 
 fn row(label: String, members: &[usize], tasks: &[TaskInfo], metrics: &Metrics) -> Row {

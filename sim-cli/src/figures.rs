@@ -1,6 +1,7 @@
 //! The figures that are compared, swept and averaged: one table with name, unit and meaning of each.
 
 use crate::experiment::RunResult;
+use crate::pace;
 use crate::text;
 use sim_core::observe::MigrateReason;
 
@@ -208,6 +209,11 @@ pub(crate) const FIGURES: &[Figure] = &[
     moved("migrations_affinity", "migrations by affinity", "m. aff.", |r| {
         by_reason(r, MigrateReason::Affinity)
     }),
+    pace::IPC,
+    pace::MEAN_CLOCK,
+    pace::SIBLING_BUSY,
+    pace::COLD,
+    pace::REFILL,
 ];
 
 /// A count of migrations.

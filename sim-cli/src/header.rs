@@ -5,14 +5,28 @@ use crate::text;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sim_core::kernel::PROFILES;
-use sim_core::machine::{Draw, Interference};
+use sim_core::machine::{Draw, Interference, MachineConfig};
 use std::sync::LazyLock;
 
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 2;
 
-/// What is missing from the machine on several CPUs.
-pub(crate) const SEVERAL_CPUS: &str = "several CPUs: placement and balancing are the kernel's own; SMT, caches and idle states cost nothing yet (D-005)";
+/// What costs nothing on a machine with several CPUs, as it is described.
+fn several_cpus(machine: &MachineConfig) -> Option<String> {
+    let parts = [
+        ("shared cores", machine.smt.is_off()),
+        ("caches", machine.cache.is_off()),
+        ("clocks", machine.frequency.is_off()),
+        ("idle states", machine.idle.is_off()),
+    ];
+    let free: Vec<&str> = parts.iter().filter(|(_, off)| *off).map(|(name, _)| *name).collect();
+    (!free.is_empty()).then(|| {
+        format!(
+            "several CPUs: {} make no difference: this machine is described without them (D-005)",
+            free.join(", ")
+        )
+    })
+}
 
 /// What intervals mean where costs are drawn.
 pub(crate) const UNCERTAIN: &str = "costs are drawn from their ranges for every seed: an interval says where a single such machine and run may lie (95 %), not its mean";
@@ -100,8 +114,9 @@ impl Header {
 }
 
 fn notes(loaded: &Loaded) -> Vec<String> {
-    let several = (loaded.resolved.config.kernel.cpus > 1).then_some(SEVERAL_CPUS);
-    several.into_iter().chain(loaded.uncertain.then_some(UNCERTAIN)).map(str::to_owned).collect()
+    let config = &loaded.resolved.config;
+    let several = (config.kernel.cpus > 1).then(|| several_cpus(&config.machine)).flatten();
+    several.into_iter().chain(loaded.uncertain.then(|| UNCERTAIN.to_owned())).collect()
 }
 
 /// The configuration as it was run: the scenario with its settings, and what defaults made of it.

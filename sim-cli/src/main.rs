@@ -11,6 +11,7 @@ mod header;
 mod idle;
 mod load;
 mod output;
+mod pace;
 mod schedule_digest;
 mod simulate;
 mod spread;

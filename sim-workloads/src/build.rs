@@ -1,6 +1,7 @@
 //! What a scenario becomes before it runs: objects and tasks, collected from the task tables and the workload models.
 
 use sim_core::kernel::hooks::Hooks;
+use sim_core::machine::WorkKind;
 use sim_core::observe::Observer;
 use sim_core::program::{Objects, TaskSpec};
 use sim_core::rng::{self, Stream};
@@ -35,6 +36,8 @@ pub struct Builder {
     pub sessions: Vec<(TaskId, GroupId)>,
     /// Tasks with a timer slack of their own.
     pub timer_slack: Vec<(TaskId, Nanos)>,
+    /// Tasks with work of a kind of its own; that of others is the default.
+    pub kinds: Vec<(TaskId, WorkKind)>,
     /// Changes while the run goes on.
     pub timeline: Vec<(Instant, Control)>,
 }
@@ -49,6 +52,7 @@ impl Builder {
             groups: Vec::new(),
             sessions: Vec::new(),
             timer_slack: Vec::new(),
+            kinds: Vec::new(),
             timeline: Vec::new(),
         }
     }
@@ -86,6 +90,9 @@ impl Builder {
         }
         for (task, slack) in self.timer_slack {
             sim.set_timer_slack(task, slack);
+        }
+        for (task, kind) in self.kinds {
+            sim.set_work_kind(task, kind);
         }
         for (at, control) in self.timeline {
             sim.at(at, control);

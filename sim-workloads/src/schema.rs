@@ -3,7 +3,7 @@
 //! The types that readers produce derive their schemas, so that a key exists for both or for neither. Types read by hand
 //! have theirs beside the reader.
 
-use crate::units::{Bytes, CpuList, CpuSet, Duration, MAX_BYTES, MAX_NAME, Whole};
+use crate::units::{Bytes, CpuList, CpuSet, Duration, Frequency, MAX_BYTES, MAX_NAME, Share, Whole};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -49,6 +49,15 @@ inline_schema!(
     })
 );
 inline_schema!(
+    Frequency,
+    "Frequency",
+    json_schema!({
+        "type": "string",
+        "description": "a clock from 1 MHz to 10 GHz",
+        "pattern": r"^[0-9.]+\s*(kHz|MHz|GHz)$",
+    })
+);
+inline_schema!(
     CpuList,
     "CpuList",
     json_schema!({ "type": "string", "description": "CPUs, like \"0-3,8\"", "pattern": r"^[0-9,\s-]+$" })
@@ -84,6 +93,19 @@ impl<T, const MIN: i64, const MAX: i64> JsonSchema for Whole<T, MIN, MAX> {
     }
 }
 
+impl<const MIN: u32, const MAX: u32> JsonSchema for Share<MIN, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        format!("Share_{MIN}_{MAX}").into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let (min, max) = (f64::from(MIN) / 1000.0, f64::from(MAX) / 1000.0);
+        json_schema!({ "type": "number", "minimum": min, "maximum": max })
+    }
+}
+
 /// The names of an enumeration's values, as its own deserialiser knows them.
 pub(crate) struct Names<T>(PhantomData<T>);
 
@@ -100,6 +122,11 @@ impl<T: for<'de> Deserialize<'de>> JsonSchema for Names<T> {
         let _ = T::deserialize(NamesOf(&mut names));
         json_schema!({ "type": "string", "enum": names })
     }
+}
+
+/// Whether a value need not be written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Notes which variants an enumeration asks for.

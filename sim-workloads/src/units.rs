@@ -124,6 +124,62 @@ impl<'de, T: TryFrom<i64>, const MIN: i64, const MAX: i64> Deserialize<'de> for 
     }
 }
 
+/// Reads an optional number from `MIN` to `MAX` thousandths (with `#[serde(default)]`).
+pub fn optional_number<'de, D, const MIN: u32, const MAX: u32>(d: D) -> Result<Option<f64>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let x = f64::deserialize(d)?;
+    let (min, max) = (f64::from(MIN) / 1000.0, f64::from(MAX) / 1000.0);
+    if (min..=max).contains(&x) {
+        return Ok(Some(x));
+    }
+    Err(D::Error::custom(format_args!("found the number {x}, expected a number from {min} to {max}")))
+}
+
+/// A number from `MIN` to `MAX` thousandths, as a schema says it; see [`optional_number`].
+pub struct Share<const MIN: u32, const MAX: u32>;
+
+/// A clock frequency in kHz: a text with `kHz`, `MHz` or `GHz`, from 1 MHz to 10 GHz.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct Frequency(pub u32);
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, name) = if self.0 >= 1_000_000 { (1e6, "GHz") } else { (1e3, "MHz") };
+        write!(f, "{} {name}", f64::from(self.0) / unit)
+    }
+}
+
+impl<'de> Deserialize<'de> for Frequency {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Frequency, D::Error> {
+        d.deserialize_str(FrequencyVisitor)
+    }
+}
+
+struct FrequencyVisitor;
+
+impl Visitor<'_> for FrequencyVisitor {
+    type Value = Frequency;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a clock from 1 MHz to 10 GHz, like \"4.6GHz\" or \"800MHz\"")
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<Frequency, E> {
+        let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+        let unit = match text[number.len()..].trim() {
+            "kHz" => Some(1.0),
+            "MHz" => Some(1e3),
+            "GHz" => Some(1e6),
+            _ => None,
+        };
+        let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let khz = number.parse::<f64>().ok().filter(|_| plain).zip(unit).map(|(n, unit)| (n * unit).round());
+        let khz = khz.filter(|khz| (1e3..=1e7).contains(khz));
+        khz.map(|khz| Frequency(khz as u32)).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+    }
+}
+
 /// Reads a whole number from 0 to `max`.
 pub(crate) fn whole_up_to<'de, D: Deserializer<'de>>(max: u32, d: D) -> Result<u64, D::Error> {
     d.deserialize_i64(WholeVisitor { min: 0, max: i64::from(max), number: PhantomData })

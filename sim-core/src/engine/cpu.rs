@@ -9,7 +9,6 @@ use super::sleep::Sleepers;
 use crate::id::CpuId;
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
-use crate::machine::CAPACITY_SCALE;
 use crate::observe::{Context, Event, Observer, Overhead};
 use crate::time::{Instant, Nanos};
 
@@ -18,8 +17,8 @@ use crate::time::{Instant, Nanos};
 pub(super) struct Cpu {
     /// The running burst has been credited up to here; in the future while something else has the CPU.
     pub(super) progress_from: Instant,
-    /// Speed in 1024ths.
-    pub(super) speed: u32,
+    /// Units of work done per ns, [`FULL_SPEED`](crate::machine::FULL_SPEED) at full speed.
+    pub(super) speed: u64,
     /// Which projection of the running burst is valid.
     pub(super) progress_generation: u32,
     /// Which arming of the tick is valid.
@@ -45,10 +44,10 @@ pub(super) struct Cpu {
 
 impl Cpu {
     /// An idle CPU; a virtual one has halted.
-    pub(super) fn idle(virtual_cpu: bool) -> Cpu {
+    pub(super) fn idle(speed: u64, virtual_cpu: bool) -> Cpu {
         Cpu {
             progress_from: Instant::ZERO,
-            speed: CAPACITY_SCALE,
+            speed,
             progress_generation: 0,
             tick_generation: 0,
             tick_at: Instant::ZERO,
@@ -73,11 +72,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         let done = self.now.saturating_since(c.progress_from);
         c.progress_from = c.progress_from.max(self.now);
-        if let Some(curr) = self.kernel.rq(cpu).curr
-            && let Burst::Work(left) = &mut self.tasks[curr.index()].burst
-        {
-            *left = left.saturating_sub(done.0.saturating_mul(u64::from(c.speed)));
+        let Some(curr) = self.kernel.rq(cpu).curr else { return };
+        if let Burst::Work(left) = &mut self.tasks[curr.index()].burst {
+            *left = left.saturating_sub(done.0.saturating_mul(c.speed));
         }
+        self.credit(cpu, curr, done);
     }
 
     /// Foresees the end of the running burst from its present speed, replacing the earlier forecast.
@@ -87,16 +86,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if c.absence.is_some() {
             return;
         }
-        let (from, speed, generation) = (c.progress_from, u64::from(c.speed), c.progress_generation);
+        let (from, generation) = (c.progress_from, c.progress_generation);
         let Some(curr) = self.kernel.rq(cpu).curr else { return };
         let at = match self.tasks[curr.index()].burst {
-            Burst::Work(left) => from.saturating_add(Nanos(left.div_ceil(speed))),
+            Burst::Work(left) => self.end_of_work(cpu, from, left),
             Burst::CpuClock(target) => {
                 let left = target.saturating_sub(self.kernel.task_runtime(curr, self.now).0);
                 from.max(self.now.saturating_add(Nanos(left)))
             }
         };
         self.queue.push(at.max(self.now), Happening::Progress { cpu, generation });
+        self.project_warmth(cpu, generation);
     }
 
     /// Whether the running burst is finished now.
@@ -122,6 +122,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if s.prev != s.next {
             self.switched(cpu, s);
         }
+        self.cpufreq_update(cpu);
         // What a balancing pass took delays whatever comes next.
         let work = self.kernel.take_work();
         self.tell_overhead(cpu, work, Overhead::Balance);
@@ -159,6 +160,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.cpus[cpu.index()].progress_from = self.now + cost;
             self.tell_overhead(cpu, cost, Overhead::Switch);
         }
+        self.pace_switched(cpu, s);
         match (s.prev, s.next) {
             (None, Some(_)) => self.end_idle(cpu),
             (Some(_), None) if self.config.kernel.nohz && self.idle.is_none() => {

@@ -12,7 +12,13 @@ use crate::time::{Instant, Nanos};
 impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub(super) fn dispatch(&mut self, what: Happening) -> Result<(), SimError> {
         match what {
-            Happening::Speed(row) => self.on_speed(row),
+            Happening::Speed(row) => {
+                let change = self.config.machine.speed_changes[row as usize];
+                self.plan_speed(change.cpu, change.speed);
+            }
+            Happening::Warm { cpu, generation } => self.on_warm(cpu, generation),
+            Happening::CoreTimer { cpu, ramp, generation } => self.on_core_timer(cpu, ramp, generation),
+            Happening::Clocks { package } => self.grant_clocks(package),
             Happening::Interfere(row) => self.on_interference(row),
             Happening::Source(row) => self.on_source(row),
             Happening::Vcpu { cpu, generation } => self.on_vcpu(cpu, generation),
@@ -47,13 +53,6 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.observer.event(self.now, &Event::Context { cpu, context });
     }
 
-    fn on_speed(&mut self, row: u32) {
-        let change = self.config.machine.speed_changes[row as usize];
-        self.sync_burst(change.cpu);
-        self.cpus[change.cpu.index()].speed = change.speed.max(1);
-        self.project(change.cpu);
-    }
-
     /// A sleep ends, or a task of the scenario starts, in a timer interrupt of its CPU.
     fn on_timer(&mut self, task: TaskId, generation: u32) {
         if self.tasks[task.index()].timer_generation != generation {
@@ -79,7 +78,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             return;
         }
         self.begin_context(cpu, Context::Tick);
+        self.clock_tick(cpu);
         self.kernel.scheduler_tick(cpu, self.now, &mut self.observer);
+        self.cpufreq_update(cpu);
         self.arm_tick(cpu);
         // The balancing softirq runs at the end of the interrupt.
         let softirq = self.kernel.take_work();

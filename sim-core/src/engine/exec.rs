@@ -3,13 +3,15 @@
 use super::pipe::Side;
 use super::sleep::Timeout;
 use crate::id::{BarrierId, EpollId, MutexId, PipeId, SemId, TaskId};
+use crate::machine::cache::Footprint;
+use crate::machine::{FULL_SPEED, WorkKind};
 use crate::program::{Action, Program};
 use crate::time::{Instant, Nanos};
 
 /// CPU demand of the running step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Burst {
-    /// Work left, in ns at full speed times 1024.
+    /// Work left, in ns at full speed times [`FULL_SPEED`]; what is more than 78 hours does not end within any run.
     Work(u64),
     /// Until the task's CPU clock shows this, ns.
     CpuClock(u64),
@@ -19,7 +21,7 @@ impl Burst {
     pub(super) const NONE: Burst = Burst::Work(0);
 
     pub(super) const fn work_ns(ns: u64) -> Burst {
-        Burst::Work(ns.saturating_mul(crate::machine::CAPACITY_SCALE as u64))
+        Burst::Work(ns.saturating_mul(FULL_SPEED as u64))
     }
 }
 
@@ -96,6 +98,10 @@ pub(super) struct Exec {
     pub(super) timer_slack: Nanos,
     /// Guards timers: a sleep that ended early leaves a stale one.
     pub(super) timer_generation: u32,
+    /// What kind of work it does.
+    pub(super) kind: WorkKind,
+    /// Where its working set is.
+    pub(super) footprint: Footprint,
     /// When the running action first blocked.
     pub(super) blocked_since: Option<Instant>,
 }

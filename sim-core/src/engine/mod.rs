@@ -14,6 +14,7 @@ mod objects;
 mod pipe;
 mod queue;
 mod sleep;
+mod speed;
 mod stopper;
 mod timeline;
 mod waits;
@@ -26,6 +27,7 @@ pub use waits::{Deadlock, Doing, MAX_ANALYSED, Unfinished, WaitFor};
 use crate::id::{CpuId, GroupId, TaskId};
 use crate::kernel::hooks::{Hooks, NoHooks};
 use crate::kernel::{Kernel, SearchCosts, TaskParams};
+use crate::machine::cache::Footprint;
 use crate::machine::{Costs, NonTaskKind};
 use crate::observe::{Event, Observer};
 use crate::program::{Objects, TaskSpec};
@@ -36,6 +38,7 @@ use host::{Host, VcpuThread};
 use idle::Idle;
 use interference::Arrival;
 use queue::{EventQueue, Happening};
+use speed::Pace;
 use std::sync::Arc;
 
 /// One run.
@@ -52,6 +55,7 @@ pub struct Simulation<O = (), H = NoHooks> {
     cpus: Vec<Cpu>,
     /// Idle loops, on machines with idle states.
     idle: Option<Idle>,
+    pace: Pace,
     /// CPUs that run a task.
     busy_cpus: usize,
     /// Costs by the number of busy CPUs, the first for none or one; without a shared rate there is one row.
@@ -95,6 +99,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         config.kernel.searches = SearchCosts { scan_cpu, balance, balance_cpu };
         let idle = Idle::new(&config.machine.idle, &config.kernel);
         config.kernel.tick_stops_at_once = idle.is_none();
+        config.machine.frequency.configure(&mut config.kernel);
         let mut kernel = Kernel::new(config.kernel.clone(), hooks);
         kernel.idle_for_long();
         let mut queue = EventQueue::with_capacity(PRUNE_AT_LEAST + 1);
@@ -107,12 +112,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         let host = config.machine.host.as_ref().map(|h| Box::new(Host::new(h, config.limits)));
         observer.configured(Instant::ZERO, &config.kernel);
+        let pace = Pace::new(&config.kernel.topology, &config.machine);
+        let cpus = (0..config.kernel.cpus)
+            .map(|i| Cpu::idle(pace.speed(CpuId(i), &config.machine), host.is_some()))
+            .collect();
         let rows = if config.machine.shared_rate { config.kernel.cpus } else { 1 };
         Simulation {
             busy_cpus: 0,
             costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
-            cpus: (0..config.kernel.cpus).map(|_| Cpu::idle(host.is_some())).collect(),
             idle,
+            cpus,
+            pace,
             kernel,
             config,
             observer,
@@ -187,6 +197,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             vforked_by: None,
             timer_slack,
             timer_generation: 0,
+            kind: parent.map(|p| self.tasks[p.index()].kind).unwrap_or_default(),
+            footprint: Footprint::default(),
             blocked_since: None,
         });
         let task = TaskId::new(self.tasks.len() - 1);
@@ -235,6 +247,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// All CPUs begin to idle; threads of the kernel wait for their work.
     fn start(&mut self) {
         let topology = Arc::clone(&self.config.kernel.topology);
+        self.tell_clocks();
         for cpu in topology.online().iter() {
             match self.idle {
                 Some(_) => self.begin_idle(cpu, Nanos::ZERO),
@@ -296,7 +309,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Timer { task, generation } => tasks[task.index()].timer_generation == generation,
             Happening::Tick { cpu, generation } => cpus[cpu.index()].tick_generation == generation,
             Happening::Resched { cpu, generation } => cpus[cpu.index()].resched_generation == generation,
-            Happening::Progress { cpu, generation } => cpus[cpu.index()].progress_generation == generation,
+            Happening::Progress { cpu, generation } | Happening::Warm { cpu, generation } => {
+                cpus[cpu.index()].progress_generation == generation
+            }
             Happening::Hrtick { cpu, generation } => cpus[cpu.index()].hrtick_generation == generation,
             Happening::Deferred { cpu, generation, .. } => {
                 cpus[cpu.index()].deferred.generation == generation
@@ -305,6 +320,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Idle { cpu, generation } => idle.as_ref().is_some_and(|i| i.is_valid(cpu, generation)),
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => true,
             Happening::Source(_) => true,
+            Happening::CoreTimer { .. } | Happening::Clocks { .. } => true,
             Happening::Ipi(_) | Happening::NohzKick(_) => true,
         });
         self.prune_at = (2 * self.queue.len()).max(PRUNE_AT_LEAST);

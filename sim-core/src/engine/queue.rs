@@ -44,6 +44,27 @@ pub(crate) enum Happening {
     },
     /// Row of the timeline of changes from outside.
     Control(u32),
+    /// The running task of a CPU has loaded its working set.
+    Warm {
+        /// The CPU.
+        cpu: CpuId,
+        /// Which projection of its burst.
+        generation: u32,
+    },
+    /// An idle core is in a deep idle state, or one that left it is given its clock.
+    CoreTimer {
+        /// A CPU of the core.
+        cpu: CpuId,
+        /// Whether it is about the clock.
+        ramp: bool,
+        /// Which of its idle periods, or of its ways out of a deep state.
+        generation: u32,
+    },
+    /// A package gives its cores the clocks they should have.
+    Clocks {
+        /// The package.
+        package: u32,
+    },
     /// A sleep ends.
     Timer {
         /// The sleeper.
@@ -104,26 +125,15 @@ pub(crate) enum Happening {
 impl Happening {
     /// Whether such events alone make no task runnable. A CPU that runs one has other events than its tick.
     const fn is_machine(self) -> bool {
-        matches!(
-            self,
-            Happening::Speed(_)
-                | Happening::Interfere(_)
-                | Happening::Source(_)
-                | Happening::Vcpu { .. }
-                | Happening::Control(_)
-                | Happening::Tick { .. }
-                | Happening::Idle { .. }
-        )
+        !matches!(self, Happening::Deferred { .. }) && matches!(self.class(), Class::Machine | Class::Tick)
     }
 
     /// Its precedence.
     pub(super) const fn class(self) -> Class {
         match self {
-            Happening::Speed(_)
-            | Happening::Interfere(_)
-            | Happening::Source(_)
-            | Happening::Vcpu { .. }
-            | Happening::Control(_) => Class::Machine,
+            Happening::Speed(_) | Happening::Interfere(_) | Happening::Source(_) => Class::Machine,
+            Happening::Control(_) | Happening::Vcpu { .. } => Class::Machine,
+            Happening::Warm { .. } | Happening::CoreTimer { .. } | Happening::Clocks { .. } => Class::Machine,
             Happening::Timer { .. } | Happening::Hrtick { .. } => Class::Timer,
             Happening::Tick { .. } => Class::Tick,
             Happening::Ipi(_) | Happening::NohzKick(_) => Class::Ipi,

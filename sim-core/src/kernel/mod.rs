@@ -100,6 +100,9 @@ pub struct KernelConfig {
     /// What searches and balancing passes take; set by the engine from the machine's costs.
     #[serde(skip)]
     pub searches: SearchCosts,
+    /// Clocks follow load: it is tracked on a machine with one CPU too; set by the engine.
+    #[serde(skip)]
+    pub schedutil: bool,
     /// Ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Preemption model.
@@ -142,6 +145,7 @@ impl KernelConfig {
             topology,
             partitions: Vec::new(),
             searches: SearchCosts::default(),
+            schedutil: false,
             hz: 250,
             preempt: PreemptModel::Voluntary,
             autogroup: profile.autogroup,

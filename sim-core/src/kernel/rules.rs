@@ -217,6 +217,8 @@ pub struct Rules {
     pub imb_numa_nr: bool,
     /// Tasks whose CPU is taken from their masks are dealt out over the CPUs of these; before, the lowest took them all.
     pub affinity_distributes: bool,
+    /// `schedutil` adds its quarter to the utilisation, not to the frequency.
+    pub schedutil_margin_on_util: bool,
     /// A task that exits is dequeued and enqueued even if its group stays the same.
     pub exit_requeues: bool,
     /// Name and one-line description of each applied change after the base, for `kernel show`.
@@ -258,6 +260,7 @@ impl Rules {
             asym_balance_wake: true,
             imb_numa_nr: false,
             affinity_distributes: false,
+            schedutil_margin_on_util: false,
             exit_requeues: true,
             applied: Vec::new(),
         }

@@ -1,6 +1,6 @@
 //! What of a machine can be switched off by name, to see what it contributes.
 
-use super::{Costs, MachineConfig, SourceKind};
+use super::{CacheConfig, Costs, FrequencyConfig, MachineConfig, SmtConfig, SourceKind};
 use crate::time::Nanos;
 use thiserror::Error;
 
@@ -11,30 +11,38 @@ pub struct Mechanism {
     pub name: &'static str,
     /// What goes with it.
     pub about: &'static str,
-    what: What,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum What {
     /// Costs by their names in [`Costs::TABLE`].
-    Costs(&'static [&'static str]),
-    Part(fn(&mut MachineConfig)),
+    costs: &'static [&'static str],
+    part: fn(&mut MachineConfig),
 }
 
 const fn costs(name: &'static str, about: &'static str, costs: &'static [&'static str]) -> Mechanism {
-    Mechanism { name, about, what: What::Costs(costs) }
+    Mechanism { name, about, costs, part: |_| () }
 }
 
-const fn part(name: &'static str, about: &'static str, off: fn(&mut MachineConfig)) -> Mechanism {
-    Mechanism { name, about, what: What::Part(off) }
+const fn part(name: &'static str, about: &'static str, part: fn(&mut MachineConfig)) -> Mechanism {
+    Mechanism { name, about, costs: &[], part }
 }
 
 /// All mechanisms. Every cost belongs to exactly one.
 pub const MECHANISMS: &[Mechanism] = &[
     costs("switch", "context switches", &["context_switch"]),
     costs("wakeup", "wake-ups and interrupts between CPUs", &["wakeup", "ipi", "irq_exit", "scan_cpu"]),
-    costs("idle-exit", "leaving idle", &["idle_exit"]),
-    costs("tick", "timer interrupts", &["timer_irq", "tick", "tick_to_switch"]),
+    Mechanism {
+        name: "idle-exit",
+        about: "leaving idle states",
+        costs: &["idle_exit"],
+        part: |machine| machine.idle.leave_at_once(),
+    },
+    part("idle-flush", "caches emptied by deep idle states", |machine| {
+        machine.cache.kept_in_idle = !machine.cache.is_off();
+    }),
+    Mechanism {
+        name: "tick",
+        about: "timer interrupts",
+        costs: &["timer_irq", "tick", "tick_to_switch"],
+        part: |machine| machine.idle.tick_restart = Nanos::ZERO,
+    },
     costs("balance", "balancing passes and stopper threads", &["balance", "balance_cpu", "stopper"]),
     costs(
         "syscall",
@@ -43,23 +51,27 @@ pub const MECHANISMS: &[Mechanism] = &[
     ),
     costs("process", "fork, exec and exit", &["fork", "fork_child", "exec", "exit"]),
     costs("timer-slack", "late ends of sleeps", &["timer_slack"]),
-    part("interference", "interrupts, softirqs and kernel threads from outside", |m| {
-        m.interference.retain(|source| source.kind == SourceKind::Steal);
+    part("smt", "threads that share a core", |machine| machine.smt = SmtConfig::default()),
+    part("cache", "working sets that must be loaded anew", |machine| machine.cache = CacheConfig::default()),
+    part("turbo", "clocks that depend on how many cores are active", |machine| {
+        machine.frequency.turbo_khz.truncate(1);
     }),
-    part("steal", "time the hypervisor takes, and other guests of the host", |m| {
-        m.interference.retain(|source| source.kind != SourceKind::Steal);
-        m.host.iter_mut().for_each(|host| host.guests.clear());
+    part("frequency", "clocks altogether", |machine| machine.frequency = FrequencyConfig::default()),
+    part("interference", "interrupts, softirqs and kernel threads from outside", |machine| {
+        machine.interference.retain(|source| source.kind == SourceKind::Steal);
     }),
-    part("host", "the host: virtual CPUs become CPUs of metal", |m| m.host = None),
-    part("speed-changes", "planned changes of speed", |m| m.speed_changes.clear()),
+    part("steal", "time the hypervisor takes, and other guests of the host", |machine| {
+        machine.interference.retain(|source| source.kind != SourceKind::Steal);
+        machine.host.iter_mut().for_each(|host| host.guests.clear());
+    }),
+    part("host", "the host: virtual CPUs become CPUs of metal", |machine| machine.host = None),
+    part("speed-changes", "planned changes of speed", |machine| machine.speed_changes.clear()),
 ];
 
 impl Mechanism {
     fn switch_off(&self, machine: &mut MachineConfig) {
-        match self.what {
-            What::Costs(names) => names.iter().for_each(|name| machine.costs.clear(name)),
-            What::Part(off) => off(machine),
-        }
+        self.costs.iter().for_each(|name| machine.costs.clear(name));
+        (self.part)(machine);
     }
 
     /// Whether this machine has it: without it the machine would be another.
@@ -107,25 +119,45 @@ pub struct UnknownMechanism {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Preset;
+    use crate::id::CpuId;
+    use crate::machine::frequency::Governor;
+    use crate::machine::idle::{IdleConfig, StateTable};
+    use crate::machine::{Preset, SpeedChange};
+    use crate::time::Instant;
 
     #[test]
     fn every_cost_belongs_to_one_mechanism() {
         for row in Costs::TABLE {
-            let has = |m: &&Mechanism| matches!(m.what, What::Costs(names) if names.contains(&row.name));
+            let has = |m: &&Mechanism| m.costs.contains(&row.name);
             assert_eq!(MECHANISMS.iter().filter(has).count(), 1, "{}", row.name);
         }
     }
 
     #[test]
     fn without_all_of_them_a_machine_costs_nothing() {
-        let mut machine = MachineConfig::new(Costs::preset(Preset::Guest));
-        assert!(MECHANISMS[0].is_in(&machine));
+        let skl = StateTable::by_name("skl").unwrap();
+        let mut machine = MachineConfig {
+            idle: IdleConfig::of(skl),
+            smt: SmtConfig::TYPICAL,
+            cache: CacheConfig::I7_8700,
+            frequency: FrequencyConfig {
+                governor: Some(Governor::Performance),
+                turbo_khz: FrequencyConfig::I7_8700_TURBO_KHZ.to_vec(),
+                ..FrequencyConfig::default()
+            },
+            speed_changes: vec![SpeedChange { at: Instant(1), cpu: CpuId(0), speed: 1 }],
+            ..MachineConfig::new(Costs::preset(Preset::Guest))
+        };
         for mechanism in MECHANISMS {
+            let outside = matches!(mechanism.name, "interference" | "steal");
+            assert_eq!(mechanism.is_in(&machine), !outside, "{}", mechanism.name);
             machine.switch_off(mechanism.name).unwrap();
             assert!(!mechanism.is_in(&machine), "{}", mechanism.name);
         }
-        assert_eq!(machine, MachineConfig::new(Costs::preset(Preset::Zero)));
+        let nothing = MachineConfig::new(Costs::preset(Preset::Zero));
+        assert_eq!(MachineConfig { idle: IdleConfig::default(), ..machine.clone() }, nothing);
+        // Which state is chosen stays, and costs nothing.
+        assert_eq!(machine.idle.states.len(), IdleConfig::of(skl).states.len());
     }
 
     #[test]
@@ -136,6 +168,6 @@ mod tests {
         assert_eq!((machine.costs.idle_exit, machine.costs.pipe_kib), (Nanos::ZERO, Nanos::ZERO));
         assert_ne!(machine.costs.pipe, Nanos::ZERO);
         let refused = machine.switch_off("coffee").unwrap_err().to_string();
-        assert!(refused.contains("'coffee'") && refused.contains("timer-slack, interference"), "{refused}");
+        assert!(refused.contains("'coffee'") && refused.contains("timer-slack, smt, cache"), "{refused}");
     }
 }

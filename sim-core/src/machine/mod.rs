@@ -1,27 +1,38 @@
-//! The machine model: how fast work goes and what things cost. Knows nothing of run queues. Speed changes by plan only:
-//! no SMT, caches, frequency governor or idle states yet. Deviates: D-005.
+//! The machine model: how fast work goes and what things cost. Knows nothing of run queues. Deviates: D-005.
 
 mod ablation;
+pub mod cache;
 mod costs;
 mod draw;
+pub mod frequency;
 mod host;
 pub mod idle;
 mod interference;
+mod smt;
 pub mod topology;
+mod work;
 
 pub use ablation::{MECHANISMS, Mechanism, UnknownMechanism};
+pub use cache::CacheConfig;
 pub use costs::{Cost, Costs, Estimated, Preset, UnknownCost};
 pub use draw::Draw;
+pub use frequency::FrequencyConfig;
 pub use host::{Demand, ExitCosts, HaltPoll, HostConfig, OtherGuest};
 pub use interference::{Interference, NonTaskKind, SourceKind};
+pub use smt::SmtConfig;
+pub use work::{IpcConfig, WorkClass, WorkKind};
 
 use crate::id::CpuId;
 use crate::time::{Instant, Nanos};
 use idle::IdleConfig;
 use serde::Serialize;
 
-/// Full speed: work of 1 ns takes 1 ns.
+/// Full capacity of a CPU.
 pub const CAPACITY_SCALE: u32 = 1024;
+
+/// Full speed, work of 1 ns in 1 ns, in the units in which work and speed are counted. A multiple of [`CAPACITY_SCALE`], so
+/// that a CPU of any capacity has an exact speed.
+pub const FULL_SPEED: u32 = 1 << 16;
 
 /// A CPU changes speed at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -55,6 +66,18 @@ pub struct MachineConfig {
     /// Idle states.
     #[serde(skip_serializing_if = "IdleConfig::is_off")]
     pub idle: IdleConfig,
+    /// Clock frequency.
+    #[serde(skip_serializing_if = "FrequencyConfig::is_off")]
+    pub frequency: FrequencyConfig,
+    /// Threads that share a core.
+    #[serde(skip_serializing_if = "SmtConfig::is_off")]
+    pub smt: SmtConfig,
+    /// Caches.
+    #[serde(skip_serializing_if = "CacheConfig::is_off")]
+    pub cache: CacheConfig,
+    /// Instructions per cycle, for reports.
+    #[serde(skip)]
+    pub ipc: IpcConfig,
 }
 
 impl MachineConfig {
@@ -68,6 +91,15 @@ impl MachineConfig {
             speed_changes: Vec::new(),
             host: None,
             idle: IdleConfig::default(),
+            frequency: FrequencyConfig::default(),
+            smt: SmtConfig::default(),
+            cache: CacheConfig::default(),
+            ipc: IpcConfig::default(),
         }
+    }
+
+    /// Whether the speed of work depends on anything but plan and capacity.
+    pub fn has_pace(&self) -> bool {
+        !(self.frequency.is_off() && self.smt.is_off() && self.cache.is_off())
     }
 }

@@ -195,7 +195,9 @@ impl Observer for Metrics {
             | Event::ActiveBalance { .. }
             | Event::CpuIdle { .. }
             | Event::IdleLeft { .. }
-            | Event::CoreDepth { .. } => {}
+            | Event::CoreDepth { .. }
+            | Event::Progress { .. }
+            | Event::Refill { .. } => {}
         }
     }
 }

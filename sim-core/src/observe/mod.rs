@@ -6,6 +6,7 @@ mod digest;
 mod idle;
 mod latencies;
 mod metrics;
+mod pace;
 mod placement;
 mod schedstat;
 mod spread;
@@ -20,6 +21,7 @@ pub use digest::Digest;
 pub use idle::{IdleStats, StateUse};
 pub use latencies::Latencies;
 pub use metrics::{Metrics, TaskMetrics};
+pub use pace::{PaceMetrics, PaceSums, Refills};
 pub use placement::{
     Affine, AffineRule, AffineWeight, Flips, IDLEST_LEVELS, IdlestFigures, IdlestLevel, IdlestRule, Search,
     Select, SelectReason, SelectRule,
@@ -32,7 +34,8 @@ pub use walltime::{Spent, Walltime};
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::KernelConfig;
-use crate::machine::NonTaskKind;
+use crate::machine::cache::Refill;
+use crate::machine::{NonTaskKind, WorkClass};
 use crate::time::{Instant, Nanos};
 use serde::Serialize;
 
@@ -152,6 +155,21 @@ pub enum IdleFit {
     Below,
     /// Neither.
     Good,
+}
+
+/// A piece of work at constant speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How long.
+    pub time: Nanos,
+    /// Work per ns, [`FULL_SPEED`](crate::machine::FULL_SPEED) at full speed.
+    pub speed: u64,
+    /// The clock, kHz.
+    pub khz: u32,
+    /// Whether another thread of the core was busy.
+    pub shared: bool,
+    /// Whether the task was loading its working set.
+    pub cold: bool,
 }
 
 /// What happened. Tasks are named by id; names come from the simulation.
@@ -321,6 +339,28 @@ pub enum Event {
         to: CpuId,
         /// The task pushed, if there was any.
         task: Option<TaskId>,
+    },
+    /// A task has worked up to now; told only where speed depends on clock, sibling threads or caches.
+    Progress {
+        /// The CPU.
+        cpu: CpuId,
+        /// The task.
+        task: TaskId,
+        /// The class of its work.
+        class: WorkClass,
+        /// For how long and how fast.
+        pace: Progress,
+    },
+    /// A task has to load its working set, or some of it, where it runs now.
+    Refill {
+        /// The CPU.
+        cpu: CpuId,
+        /// The task.
+        task: TaskId,
+        /// What, and why.
+        refill: Refill,
+        /// The time that costs it.
+        lost: Nanos,
     },
     /// A CPU's idle task halted the CPU, or goes on (`cpu_idle`).
     CpuIdle {

@@ -26,6 +26,7 @@ mod invariants;
 mod limits;
 mod measured;
 mod mix;
+mod pace;
 mod patches;
 mod pinned;
 mod preempt_model;

@@ -41,8 +41,8 @@ mod tests;
 
 use crate::build::Builder;
 use crate::dist::Dist;
-use crate::schema::{Names, PlainName};
-use crate::units::{Whole, whole};
+use crate::schema::{Names, PlainName, is_default};
+use crate::units::{Bytes, Whole, whole};
 use fields::{default_io_sleeps, default_name, helpers, name, non_zero, one, unscaled, work_scale};
 use make::Plan;
 use object::ObjectWork;
@@ -50,8 +50,9 @@ use programs::ObjectIds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::kernel::Policy;
+use sim_core::machine::{WorkClass, WorkKind};
 use sim_core::program::{Objects, TaskSpec};
-use sim_core::{GroupId, Instant, Nanos};
+use sim_core::{GroupId, Instant, Nanos, TaskId};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -138,6 +139,13 @@ pub struct KernelCompile {
     /// How long each such sleep is; `work_scale` does not apply. Default (assumption): exponential, mean 300 µs.
     #[serde(default = "costs::io_sleep")]
     pub io_sleep: Dist,
+    /// What limits the speed of all its tasks: compute or memory.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(with = "Names<WorkClass>")]
+    pub class: WorkClass,
+    /// What each of its tasks uses again and again, for caches; nothing unless given.
+    #[serde(default, rename(serialize = "working_set_bytes"), skip_serializing_if = "Option::is_none")]
+    pub working_set: Option<Bytes>,
 }
 
 /// How cc1's output reaches as.
@@ -185,6 +193,8 @@ impl KernelCompile {
             helpers: costs::helpers(),
             io_sleeps: default_io_sleeps(),
             io_sleep: costs::io_sleep(),
+            class: WorkClass::default(),
+            working_set: None,
         }
     }
 
@@ -201,6 +211,8 @@ impl KernelCompile {
         let tokens =
             objects.add_pipe(&format!("{}/jobserver", self.name), Objects::PIPE_CAPACITY.max(jobs), jobs);
         let plan = Arc::new(Plan { spec: self.clone(), seed: builder.seed, ids, tokens, exec_done });
+        let working_set = self.working_set.map_or(0, |b| b.0);
+        builder.kinds.push((TaskId::new(builder.tasks.len()), WorkKind { class: self.class, working_set }));
         builder.add_task(TaskSpec {
             name: "make".to_owned(),
             path: self.name.clone(),

@@ -112,7 +112,25 @@ impl Part<'_> {
         let host = machine.host.as_ref().map(|host| self.host(host)).transpose()?;
         let tick_phase = machine.tick_phase;
         let idle = self.idle(rules)?;
-        Ok(MachineConfig { tick_phase, interference, host, idle, ..MachineConfig::new(costs) })
+        let mut config = MachineConfig { tick_phase, interference, host, idle, ..MachineConfig::new(costs) };
+        self.set_pace(&mut config)?;
+        Ok(config)
+    }
+
+    /// What makes work go faster or slower.
+    fn set_pace(&self, config: &mut MachineConfig) -> Result<(), ScenarioError> {
+        let machine = self.machine;
+        if let Some(frequency) = &machine.frequency {
+            let refused = |(key, message)| self.error(&["machine", "frequency", key], message);
+            config.frequency = frequency.config().map_err(refused)?;
+        }
+        if let Some(cache) = &machine.cache {
+            config.cache =
+                cache.config().map_err(|(key, message)| self.error(&["machine", "cache", key], message))?;
+        }
+        config.smt = machine.smt.as_ref().map(|smt| smt.config()).unwrap_or_default();
+        config.ipc = machine.ipc.as_ref().map(|ipc| ipc.config()).unwrap_or_default();
+        Ok(())
     }
 
     fn interference(&self) -> Result<Vec<Interference>, ScenarioError> {

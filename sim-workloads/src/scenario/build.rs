@@ -37,6 +37,7 @@ impl Scenario {
                 let session = task.session.and_then(|s| sessions.get(&s.to_string()));
                 builder.sessions.extend(session.map(|group| (id, *group)));
                 builder.timer_slack.extend(task.timer_slack.map(|slack| (id, slack.0)));
+                builder.kinds.push((id, task.kind()));
                 let path = format!("{}#{i}", task.name);
                 builder.add_task(TaskSpec {
                     name: task.name.clone(),

@@ -29,7 +29,8 @@ pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
 pub(crate) use machine::IdleMistake;
 pub use machine::{
-    CostsSpec, GuestSpec, HostSpec, IdleSpec, IdleStateSpec, InterferenceSpec, MachineSpec, RunSpec,
+    CacheSpec, CostsSpec, FrequencySpec, GovernorName, GuestSpec, HostSpec, IdleSpec, IdleStateSpec,
+    InterferenceSpec, IpcSpec, MachineSpec, RunSpec, SmtSpec,
 };
 pub use machine_file::Machine;
 pub(crate) use objects::Kind;

@@ -3,13 +3,14 @@
 use super::group::{GroupPath, MAX_SESSION};
 use super::step::Step;
 use super::step_reader::program;
-use crate::schema::Names;
-use crate::units::{CpuList, Duration, Whole, check_name, duration, optional_whole, whole};
+use crate::schema::{Names, is_default};
+use crate::units::{Bytes, CpuList, Duration, Whole, check_name, duration, optional_whole, whole};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use sim_core::Nanos;
 use sim_core::kernel::Policy;
+use sim_core::machine::{WorkClass, WorkKind};
 use std::fmt;
 
 /// The most tasks a scenario may start with.
@@ -55,10 +56,24 @@ pub struct TaskDef {
     /// How late sleeps may end; without it, the cost `timer_slack`.
     #[serde(rename(serialize = "timer_slack_ns"), skip_serializing_if = "Option::is_none")]
     pub timer_slack: Option<Duration>,
+    /// What limits their speed: compute or memory.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(with = "Names<WorkClass>")]
+    pub class: WorkClass,
+    /// What they use again and again, for caches; nothing unless given.
+    #[serde(rename(serialize = "working_set_bytes"), skip_serializing_if = "Option::is_none")]
+    pub working_set: Option<Bytes>,
     /// What the tasks do. A task ends after the last step.
     #[serde(deserialize_with = "program")]
     #[schemars(length(min = 1))]
     pub program: Vec<Step>,
+}
+
+impl TaskDef {
+    /// What kind of work the tasks do.
+    pub(super) fn kind(&self) -> WorkKind {
+        WorkKind { class: self.class, working_set: self.working_set.map_or(0, |b| b.0) }
+    }
 }
 
 fn one() -> u32 {

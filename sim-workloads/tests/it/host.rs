@@ -13,11 +13,13 @@ type Run = Simulation<(Metrics, Walltime)>;
 fn run(text: &str, settings: &[(&str, &str)]) -> Run {
     let settings: Vec<(String, String)> =
         settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let document = Document::parse(text, "host.toml", &settings).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let document =
+        Document::parse(text, "host.toml", &settings).unwrap_or_else(|e| panic!("{}", e.render(false)));
     let resolved = document.resolve().unwrap_or_else(|e| panic!("{}", e.render(false)));
     let cpus = resolved.config.kernel.cpus;
     let observer = (Metrics::new(resolved.warmup), Walltime::new(resolved.warmup, cpus));
-    let mut simulation = document.scenario.build(resolved.seed).simulation(resolved.config, observer, NoHooks);
+    let mut simulation =
+        document.scenario.build(resolved.seed).simulation(resolved.config, observer, NoHooks);
     let end = simulation.run().unwrap().at;
     simulation.observer.1.finish(end);
     simulation
@@ -96,7 +98,8 @@ fn debian_charges_interrupts_and_steal_to_tasks() {
         [[machine.interference]]\ncpu = 0\nkind = \"softirq\"\nperiod = \"10ms\"\ntime = \"1ms\"\n\
         [[machine.interference]]\ncpu = 0\nkind = \"steal\"\nstart = \"5ms\"\nperiod = \"10ms\"\ntime = \"2ms\"\n\
         [task.hog]\nprogram = [{ forever = [{ run = \"1ms\" }] }]\n";
-    let charged = |settings: &[(&str, &str)]| run(text, settings).observer.0.tasks()[0].cpu_time.0 / 1_000_000;
+    let charged =
+        |settings: &[(&str, &str)]| run(text, settings).observer.0.tasks()[0].cpu_time.0 / 1_000_000;
     assert_eq!(charged(&[]), 1000);
     assert_eq!(charged(&[("kernel.irq_time_accounting", "true")]), 900);
     assert_eq!(charged(&[("kernel.steal_time_accounting", "true")]), 800);
@@ -119,7 +122,10 @@ fn mistakes_in_hosts_and_interference() {
         assert!(found.contains(part), "{found}");
     }
     let source = |text: &str| {
-        refused(&format!("[[machine.interference]]\nkind = \"interrupt\"\n{text}\n[task.a]\nprogram = []\n"), &[])
+        refused(
+            &format!("[[machine.interference]]\nkind = \"interrupt\"\n{text}\n[task.a]\nprogram = []\n"),
+            &[],
+        )
     };
     for (found, part) in [
         (source("cpu = 0\ntime = \"1us\""), "neither 'period' nor 'rate'"),

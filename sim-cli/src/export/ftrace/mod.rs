@@ -297,7 +297,9 @@ impl<W: Write> Observer for Ftrace<W> {
             | Event::Vcpu { .. }
             | Event::IdleLeft { .. }
             | Event::CoreDepth { .. }
-            | Event::StopRuntime { .. } => {}
+            | Event::StopRuntime { .. }
+            | Event::Progress { .. }
+            | Event::Refill { .. } => {}
         }
     }
 }

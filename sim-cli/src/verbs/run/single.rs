@@ -6,6 +6,7 @@ use crate::header::{self, Header};
 use crate::idle::IdleReport;
 use crate::load::Loaded;
 use crate::output::Report;
+use crate::pace::PaceReport;
 use crate::spread::SpreadReport;
 use crate::text;
 use crate::waits::{self, UnfinishedTask};
@@ -34,6 +35,7 @@ pub(super) struct SingleReport {
     wall_time: Option<WalltimeReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     idle: Option<IdleReport>,
+    pace: Option<PaceReport>,
     #[serde(skip)]
     cpus: u32,
 }
@@ -91,6 +93,7 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         several_cpus: result.spread.clone(),
         wall_time: result.walltime.clone(),
         idle: result.idle.clone(),
+        pace: result.pace.clone(),
         cpus: loaded.resolved.config.kernel.cpus,
     }
 }
@@ -238,6 +241,10 @@ impl Report for SingleReport {
         if let Some(idle) = &self.idle {
             out += "\n";
             out += &idle.text();
+        }
+        if let Some(pace) = &self.pace {
+            out += "\n";
+            out += &pace.text(MAX_TEXT_ROWS);
         }
         out
     }

@@ -92,6 +92,12 @@ pub(super) const CHANGES: &[Change] = &[
         "a task's load counts half for every failed attempt when it is compared with the imbalance",
         |r| r.balance.load_limit = LoadLimit::HalvedByFailures,
     ),
+    change(
+        "schedutil-margin-on-util",
+        (5, 10),
+        "schedutil adds its quarter to the utilisation instead of the frequency: it rounds otherwise",
+        |r| r.schedutil_margin_on_util = true,
+    ),
     change("never-hot-on-smt", (5, 10), "a task is never cache-hot between the threads of a core", |r| {
         r.balance.never_hot_on_smt = true
     }),

@@ -14,9 +14,9 @@ use crate::time::Instant;
 const BOOT: u64 = 1 << 20;
 
 impl<H: Hooks> Kernel<H> {
-    /// Whether load is tracked: on one CPU nothing reads it.
+    /// Whether load is tracked: on one CPU nothing but `schedutil` reads it.
     pub(in crate::kernel) fn tracks_load(&self) -> bool {
-        self.rqs.len() > 1
+        self.rqs.len() > 1 || self.config.schedutil
     }
 
     /// Advances the PELT clock with the task clock: slower on a small or slow CPU, and at once to the task clock when idle.

@@ -59,6 +59,22 @@ impl<H: Hooks> Kernel<H> {
         self.capped_util(cpu, avg.util_avg, avg.util_est.enqueued)
     }
 
+    /// Utilisation of a CPU by fair tasks and interrupts, and the most it can be, as `schedutil` asks for a clock.
+    ///
+    /// Mirrors: `sugov_get_util()`, `schedutil_cpu_util()`, `effective_cpu_util()`, v4.19–v6.5; no class above the fair one
+    /// uses any (D-003).
+    pub fn cpufreq_util(&self, cpu: CpuId) -> (u64, u64) {
+        let (avg, pelt) = (self.root_avg(cpu), &self.rqs[cpu.index()].pelt);
+        let estimated =
+            if self.config.features.enabled(Feature::UtilEst) { avg.util_est.enqueued } else { 0 };
+        let (max, irq) = (pelt.cpu_scale, pelt.avg_irq.util_avg);
+        if irq >= max {
+            return (max, max);
+        }
+        let util = avg.util_avg.max(estimated).min(max);
+        ((irq + util * (max - irq) / max).min(max), max)
+    }
+
     fn capped_util(&self, cpu: CpuId, util: u64, estimated: u64) -> u64 {
         let estimated = if self.config.features.enabled(Feature::UtilEst) { estimated } else { 0 };
         util.max(estimated).min(self.capacity_orig_of(cpu))

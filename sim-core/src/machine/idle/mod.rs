@@ -85,6 +85,12 @@ impl IdleConfig {
         self.states.is_empty()
     }
 
+    /// States cost nothing to leave; governors still see their latencies.
+    pub(super) fn leave_at_once(&mut self) {
+        self.poll_notice = Nanos::ZERO;
+        self.states.iter_mut().for_each(|state| state.exit = ExitTime::Nothing);
+    }
+
     /// The longest exit latency allowed to a CPU.
     pub fn limit_of(&self, cpu: CpuId) -> Nanos {
         let own = self.cpu_latency_limits.iter().filter(|(c, _)| *c == cpu).map(|(_, l)| *l);

@@ -12,6 +12,8 @@ pub enum ExitTime {
     Part(u32),
     /// The rest of the table's worst case beside entering.
     AfterEntry(Nanos),
+    /// Neither entering nor leaving takes any.
+    Nothing,
     /// What the table of costs says that waking an idle CPU takes.
     IdleExitCost,
 }
@@ -60,6 +62,7 @@ impl IdleState {
                 (self.latency.saturating_sub(exit), exit)
             }
             ExitTime::AfterEntry(entry) => (entry, self.latency.saturating_sub(entry)),
+            ExitTime::Nothing => (Nanos::ZERO, Nanos::ZERO),
             ExitTime::IdleExitCost => (Nanos::ZERO, idle_exit_cost),
         }
     }

@@ -1,13 +1,19 @@
 //! The `[machine]`, `[costs]` and `[run]` tables.
 
+mod cache;
+mod frequency;
 mod host;
 mod idle;
 mod interference;
+mod smt;
 
+pub use cache::CacheSpec;
+pub use frequency::{FrequencySpec, GovernorName};
 pub use host::{GuestSpec, HostSpec};
 pub(crate) use idle::IdleMistake;
 pub use idle::{IdleSpec, IdleStateSpec};
 pub use interference::InterferenceSpec;
+pub use smt::{IpcSpec, SmtSpec};
 
 use super::schema::add_costs;
 use super::topology::TopologySpec;
@@ -69,6 +75,18 @@ pub struct MachineSpec {
     /// Idle states; without them waking an idle CPU takes one cost, whatever it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleSpec>,
+    /// Clocks, turbo and what decides on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<FrequencySpec>,
+    /// Threads that share a core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt: Option<SmtSpec>,
+    /// Caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheSpec>,
+    /// Instructions per cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipc: Option<IpcSpec>,
 }
 
 fn topology<'de, D: Deserializer<'de>>(d: D) -> Result<Option<TopologySpec>, D::Error> {
