@@ -276,10 +276,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// Handles the next event, which comes at `at`: at one instant the host's come first.
     fn step(&mut self, at: Instant) -> Result<(), SimError> {
-        if at > self.now {
-            self.now = at;
-            self.at_this_instant = 0;
-        }
+        self.advance_to(at);
         self.events += 1;
         self.at_this_instant += 1;
         let limits = self.config.limits;
@@ -295,10 +292,18 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.queue.peek() != Some(at) || self.host.as_ref().is_some_and(|h| h.next_event() == Some(at)) {
             return self.step_host(at);
         }
+        let Some((_, what)) = self.queue.pop() else { return Ok(()) };
         if self.queue.len() >= self.prune_at {
             self.prune();
         }
-        self.queue.pop().map_or(Ok(()), |(_, what)| self.dispatch(what))
+        self.dispatch(what)
+    }
+
+    fn advance_to(&mut self, at: Instant) {
+        if at > self.now {
+            self.now = at;
+            self.at_this_instant = 0;
+        }
     }
 
     /// Drops cancelled events: the end of a long burst is forecast anew at every switch, and each forecast would stay

@@ -96,8 +96,8 @@ impl Account {
             VcpuState::Wakes => Some(Spent::IdleExit),
             VcpuState::Runs => None,
         };
-        // A CPU that has halted still finishes what it was at.
-        if absent.is_none() || (self.halted && absent != Some(Spent::Steal)) {
+        // A CPU that has halted still finishes what it was at; for any other it waits.
+        if absent.is_none() || self.halted {
             for kind in 0..PLANNED {
                 let part = self.planned[kind].min(now - self.since);
                 self.planned[kind] -= part;

@@ -95,7 +95,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// A virtual CPU that executes halts: its thread leaves the guest, which takes `work`.
     pub(super) fn leave_guest(&mut self, vcpu: usize, work: Nanos, now: Instant) {
-        self.now = now;
+        self.advance_to(now);
         let v = &mut self.vcpus[vcpu];
         (v.out, v.kicked, v.halted_at) = (Out::Leaving, false, now);
         let task = v.task;
@@ -111,9 +111,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if std::mem::replace(&mut v.kicked, true) {
             return;
         }
-        self.now = now;
         v.wake = wake;
         let (task, out) = (v.task, v.out);
+        self.advance_to(now);
         match out {
             Out::Leaving => {}
             Out::Polling => self.cut_burst(task),
