@@ -29,7 +29,7 @@ use crate::kernel::hooks::{Hooks, NoHooks};
 use crate::kernel::{Kernel, SearchCosts, TaskParams};
 use crate::machine::cache::Footprint;
 use crate::machine::{Costs, NonTaskKind};
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, VcpuState};
 use crate::program::{Objects, TaskSpec};
 use crate::time::{Instant, Nanos};
 use cpu::Cpu;
@@ -252,6 +252,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             match self.idle {
                 Some(_) => self.begin_idle(cpu, Nanos::ZERO),
                 None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None }),
+            }
+            if self.is_absent(cpu) {
+                self.observer.event(self.now, &Event::Vcpu { cpu, state: VcpuState::Halts });
             }
             if !self.config.kernel.nohz {
                 self.arm_tick(cpu);

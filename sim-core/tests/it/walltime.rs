@@ -58,7 +58,7 @@ fn source(kind: SourceKind, cpus: u32, random: bool) -> Interference {
         kind,
         start: Instant(100_000),
         every: draw(2_000_000),
-        time: draw(150_000),
+        time: draw(20_000),
     }
 }
 
@@ -81,6 +81,7 @@ prop_compose! {
         c.machine.costs = Costs::preset(Preset::ALL[preset]);
         (c.kernel.irq_time_accounting, c.kernel.steal_time_accounting) = (accounted, accounted);
         c.kernel.nohz = nohz;
+        c.limits.events = 2_000_000;
         let mut seen = [false; KINDS.len()];
         for (kind, random) in kinds {
             if !std::mem::replace(&mut seen[kind], true) {
@@ -134,7 +135,7 @@ proptest! {
             let (taken, announced) = (taken.iter().sum::<u64>(), sim.observer.1.taken);
             prop_assert!(taken <= announced);
             let sources = sim.config().machine.interference.len() as u64 * u64::from(sim.config().kernel.cpus);
-            prop_assert!(announced - taken <= sources * 20 * 150_000, "{announced} {taken}");
+            prop_assert!(announced - taken <= sources * 20 * 20_000, "{announced} {taken}");
         }
     }
 
