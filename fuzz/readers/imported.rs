@@ -4,8 +4,8 @@
 use sim_core::kernel::Profile;
 use sim_core::kernel::domains::build;
 use sim_core::machine::topology::Topology;
-use sim_workloads::scenario::Machine;
-use sim_workloads::topology::to_toml;
+use sim_workloads::scenario::{IdleSpec, Machine};
+use sim_workloads::topology::{ImportedIdle, idle_to_toml, to_toml};
 
 /// Checks the outcome of a reader.
 pub(crate) fn check(read: Result<Topology, String>) {
@@ -25,4 +25,14 @@ pub(crate) fn check(read: Result<Topology, String>) {
             assert!(domains.chain(cpu).all(|(_, d)| d.span.contains(cpu)));
         }
     }
+}
+
+/// Checks idle states that were read: they are the same when written as TOML and read again, quotation marks aside.
+pub(crate) fn check_idle(idle: &ImportedIdle) {
+    let text = format!("[machine]\n{}", idle_to_toml(&idle.spec));
+    let again =
+        Machine::parse(&text, "again.toml").expect("what was written can be read").idle.expect("states");
+    let latencies =
+        |spec: &IdleSpec| spec.states.iter().map(|s| (s.latency, s.residency)).collect::<Vec<_>>();
+    assert_eq!(latencies(&again), latencies(&idle.spec));
 }

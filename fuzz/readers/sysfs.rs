@@ -1,7 +1,7 @@
 //! A sysfs tree is refused with a message, or holds what machines must. The tree is given as lines of `path: content`.
 
 use super::imported;
-use sim_workloads::topology::{ImportError, SysFs, read_sysfs};
+use sim_workloads::topology::{ImportError, SysFs, read_idle_sysfs, read_sysfs};
 use std::collections::BTreeMap;
 
 /// Files by path.
@@ -26,4 +26,7 @@ pub(crate) fn read(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let read = read_sysfs(&Lines::new(text));
     imported::check(read.map(|i| i.topology).map_err(|e| e.to_string()));
+    if let Ok(Some(idle)) = read_idle_sysfs(&Lines::new(text)) {
+        imported::check_idle(&idle);
+    }
 }

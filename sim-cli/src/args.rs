@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
 use crate::verbs::{
-    attribute, check, compare, conformance, explain, kernel, machine, new, run, schema, study, sweep,
+    attribute, check, compare, conformance, explain, import, kernel, machine, new, run, schema, study, sweep,
     topology, trace, validate,
 };
 use clap::{Args, Parser, Subcommand};
@@ -20,6 +20,7 @@ Examples:
   cfsim kernel diff 5.12 5.13
   cfsim machine show guest
   cfsim study scenarios/vmware-5.13.toml
+  cfsim import rt-app workload.json -o workload.toml
   cfsim new my-idea && cfsim check my-idea.toml
   cfsim trace scenarios/two-hogs.toml -o hogs.txt
   cfsim explain scenarios/hog-and-sleeper.toml --task sleeper --to 100ms
@@ -65,6 +66,7 @@ pub(crate) enum Verb {
     Machine(machine::MachineArgs),
     Study(study::StudyArgs),
     Check(check::CheckArgs),
+    Import(import::ImportArgs),
     New(new::NewArgs),
     Schema(schema::SchemaArgs),
     Trace(trace::TraceArgs),
@@ -77,7 +79,7 @@ pub(crate) enum Verb {
 /// A scenario and what replaces parts of it.
 #[derive(Debug, Args)]
 pub(crate) struct ScenarioArgs {
-    /// The scenario file; - is standard input
+    /// The scenario file; - is standard input. One that ends in .json is an rt-app workload (cfsim import rt-app)
     pub(crate) scenario: PathBuf,
     /// Replace a value of the scenario, like kernel.hz=1000 or task.hog.nice=5
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_setting)]
@@ -95,6 +97,9 @@ pub(crate) struct ScenarioArgs {
     /// more is known than the ranges (cfsim machine show)
     #[arg(long)]
     pub(crate) uncertainty: bool,
+    /// What of an rt-app workload may be left out: mem, memrun, iorun, policy, membind, uclamp
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = import::parse_waiver)]
+    pub(crate) waive: Vec<String>,
     /// Simulated time, like 10s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
@@ -124,7 +129,7 @@ impl ScenarioArgs {
 
     /// Reads the file, to be used with several settings.
     pub(crate) fn text(&self) -> Result<ScenarioText, Failure> {
-        Ok(ScenarioText::read(&self.scenario)?.uncertain(self.uncertainty))
+        Ok(ScenarioText::read_any(&self.scenario, &self.waive)?.uncertain(self.uncertainty))
     }
 }
 

@@ -4,6 +4,7 @@ use crate::waits;
 use sim_core::kernel::hooks::Hooks;
 use sim_core::observe::Observer;
 use sim_core::{SimError, Simulation};
+use sim_workloads::rtapp::RtAppError;
 use sim_workloads::scenario::ScenarioError;
 use sim_workloads::topology::ImportError;
 use std::path::PathBuf;
@@ -19,6 +20,9 @@ pub(crate) enum Failure {
     /// A description of a machine that cannot be used.
     #[error("{place}: {error}")]
     Machine { place: String, error: ImportError },
+    /// A workload of another program that cannot be imported.
+    #[error("{0}")]
+    RtApp(#[from] RtAppError),
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read { file: PathBuf, source: std::io::Error },
@@ -79,6 +83,7 @@ impl Failure {
             Failure::Capture(_)
             | Failure::Scenario(_)
             | Failure::Machine { .. }
+            | Failure::RtApp(_)
             | Failure::Read { .. }
             | Failure::Invalid { .. } => 3,
             Failure::Run { .. } => 5,

@@ -168,6 +168,22 @@ pub(crate) const FIGURES: &[Figure] = &[
         of: |r| ratio(r.spread.as_ref()?.idle_entries as f64, r.span.as_secs_f64()),
     },
     Figure {
+        name: "idle_residency_mean_ns",
+        title: "stay in an idle state, mean",
+        short: "idle stay",
+        unit: Unit::Duration,
+        growth: Growth::More,
+        of: |r| r.idle.as_ref()?.mean_residency(),
+    },
+    Figure {
+        name: "idle_wakeup_latency_mean_ns",
+        title: "waking an idle CPU, mean",
+        short: "idle wake",
+        unit: Unit::Duration,
+        growth: Growth::Slower,
+        of: |r| r.idle.as_ref()?.mean_wakeup_latency(),
+    },
+    Figure {
         name: "wakeups_on_previous_cpu",
         title: "wake-ups on the previous CPU",
         short: "on prev.",

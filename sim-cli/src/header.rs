@@ -116,7 +116,8 @@ impl Header {
 fn notes(loaded: &Loaded) -> Vec<String> {
     let config = &loaded.resolved.config;
     let several = (config.kernel.cpus > 1).then(|| several_cpus(&config.machine)).flatten();
-    several.into_iter().chain(loaded.uncertain.then(|| UNCERTAIN.to_owned())).collect()
+    let uncertain = loaded.uncertain.then(|| UNCERTAIN.to_owned());
+    several.into_iter().chain(uncertain).chain(loaded.notes.iter().cloned()).collect()
 }
 
 /// The configuration as it was run: the scenario with its settings, and what defaults made of it.
@@ -139,6 +140,9 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
         "warmup_ns": loaded.resolved.warmup,
         "scenario": loaded.document.scenario,
     });
+    if !config.machine.idle.is_off() {
+        value["machine"]["idle"] = json!(config.machine.idle);
+    }
     if loaded.uncertain {
         value["machine"]["costs_drawn"] = json!(true);
     }

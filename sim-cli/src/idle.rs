@@ -77,7 +77,26 @@ pub(crate) fn report(stats: &IdleStats, config: &IdleConfig, topology: &Topology
     }
 }
 
+/// The mean of means, each with its count.
+fn mean(parts: impl Iterator<Item = (u64, u64)> + Clone) -> Option<f64> {
+    let count: u64 = parts.clone().map(|(count, _)| count).sum();
+    let sum: f64 = parts.map(|(count, mean)| count as f64 * mean as f64).sum();
+    (count > 0).then(|| sum / count as f64)
+}
+
 impl IdleReport {
+    /// Mean stay in an idle state, ns.
+    pub(crate) fn mean_residency(&self) -> Option<f64> {
+        mean(
+            self.states.iter().map(|s| (s.used.usage, s.used.time_ns.checked_div(s.used.usage).unwrap_or(0))),
+        )
+    }
+
+    /// Mean time from the decision to run a task on an idle CPU to the switch to it, ns.
+    pub(crate) fn mean_wakeup_latency(&self) -> Option<f64> {
+        mean(self.states.iter().map(|s| (s.wakeups, s.wakeup_latency_mean_ns.unwrap_or(0))))
+    }
+
     /// As a table for people: all CPUs together.
     pub(crate) fn text(&self) -> String {
         let ns = |v: u64| text::duration(v as f64);

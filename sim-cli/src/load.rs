@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::stats::Interval;
 use sim_core::SimConfig;
 use sim_workloads::resolve::Resolved;
+use sim_workloads::rtapp;
 use sim_workloads::scenario::{Document, MAX_BYTES};
 use std::fs::File;
 use std::io::Read;
@@ -19,6 +20,8 @@ pub(crate) struct Loaded {
     pub(crate) resolved: Resolved,
     /// Whether uncertain costs are drawn from their ranges under each seed.
     pub(crate) uncertain: bool,
+    /// What was left out or assumed where it comes from another program's file.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Loaded {
@@ -44,17 +47,35 @@ fn interval(uncertain: bool) -> Interval {
 }
 
 /// The text of a scenario file, so that several variants of it can be made.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ScenarioText {
     file: String,
     text: String,
     uncertain: bool,
+    /// What was left out or assumed where it comes from another program's file.
+    notes: Vec<String>,
 }
 
 impl ScenarioText {
     /// Reads a file; `-` is standard input.
     pub(crate) fn read(path: &Path) -> Result<ScenarioText, Failure> {
-        Ok(ScenarioText { file: path.display().to_string(), text: read_text(path)?, uncertain: false })
+        Ok(ScenarioText {
+            file: path.display().to_string(),
+            text: read_text(path)?,
+            ..ScenarioText::default()
+        })
+    }
+
+    /// Reads a file; one that ends in `.json` is an rt-app workload, of which `waive` may be left out.
+    pub(crate) fn read_any(path: &Path, waive: &[String]) -> Result<ScenarioText, Failure> {
+        if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
+            return ScenarioText::read(path);
+        }
+        let file = path.display().to_string();
+        let text = read_text_up_to(path, rtapp::MAX_BYTES)?;
+        let options = rtapp::Options { waive: waive.to_vec(), cpus: None };
+        let rtapp::Imported { scenario: text, notes } = rtapp::import(&[(&file, &text)], &options)?;
+        Ok(ScenarioText { file: format!("{file}, as a scenario"), text, notes, uncertain: false })
     }
 
     /// The same, with uncertain costs drawn from their ranges or not.
@@ -75,14 +96,14 @@ impl ScenarioText {
     /// A scenario that is in no file.
     #[cfg(test)]
     pub(crate) fn of(file: &str, text: &str) -> ScenarioText {
-        ScenarioText { file: file.to_owned(), text: text.to_owned(), uncertain: false }
+        ScenarioText { file: file.to_owned(), text: text.to_owned(), ..ScenarioText::default() }
     }
 
     /// The scenario with these settings, the later ones winning.
     pub(crate) fn with(&self, settings: &[Setting]) -> Result<Loaded, Failure> {
         let document = Document::parse(&self.text, &self.file, settings)?;
         let resolved = document.resolve()?;
-        Ok(Loaded { document, resolved, uncertain: self.uncertain })
+        Ok(Loaded { document, resolved, uncertain: self.uncertain, notes: self.notes.clone() })
     }
 }
 

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Machine(args) => verbs::machine::main(args),
         Verb::Study(args) => verbs::study::main(args, talk),
         Verb::Check(args) => verbs::check::main(args),
+        Verb::Import(args) => verbs::import::main(args, talk),
         Verb::New(args) => verbs::new::main(args),
         Verb::Schema(args) => verbs::schema::main(args),
         Verb::Trace(args) => verbs::trace::main(args, talk),

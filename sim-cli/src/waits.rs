@@ -130,6 +130,9 @@ fn doing<O: Observer, H: Hooks>(
         WaitFor::Event(epoll) => {
             format!("an event on epoll instance {}, made ready by {who}", objects.epolls[epoll.index()].name)
         }
+        WaitFor::Condition(condition) => {
+            format!("a signal to condition {}, given by {who}", objects.conditions[condition.index()].name)
+        }
         WaitFor::Vfork(_) => format!("the exec or exit of its child {who}, which it vforked"),
         WaitFor::Child => format!("the exit of a child, {who}"),
         WaitFor::Children => format!("the exits of its children, {who}"),

@@ -18,8 +18,8 @@ fn bench(c: &mut Criterion, name: &str, machines: Vec<(Topology, usize)>) {
     group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
     for (topology, tasks) in machines {
         let cpus = topology.nr_cpu_ids() as u64;
-        // About as many events whatever the size.
-        let for_ = Nanos(1_280_000_000 / cpus);
+        // About as many events whatever the size, but long enough for loads to settle.
+        let for_ = Nanos((1_280_000_000 / cpus).max(50_000_000));
         let run = || simulation(topology.clone(), tasks, interactive, for_, ());
         let events = run().run().expect("the benchmark reaches no limit").events;
         group.throughput(Throughput::Elements(events));

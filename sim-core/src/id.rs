@@ -47,6 +47,10 @@ id!(/// A barrier (futex based).
 
 id!(/// An epoll instance.
     EpollId);
+id!(/// A condition variable (futex based).
+    ConditionId);
+id!(/// A periodic timer that tasks share.
+    TimerId);
 
 impl GroupId {
     /// The root task group.

@@ -14,5 +14,8 @@ pub mod time;
 
 pub use cpumask::CpuMask;
 pub use engine::{Control, End, Limits, Outcome, SimConfig, SimError, Simulation};
-pub use id::{BarrierId, CfsRqId, CpuId, EntityId, EpollId, GroupId, MutexId, PipeId, SemId, TaskId};
+pub use id::{
+    BarrierId, CfsRqId, ConditionId, CpuId, EntityId, EpollId, GroupId, MutexId, PipeId, SemId, TaskId,
+    TimerId,
+};
 pub use time::{Instant, Nanos};

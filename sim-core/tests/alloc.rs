@@ -4,6 +4,7 @@
 
 use sim_core::kernel::domains::build;
 use sim_core::kernel::{KernelConfig, Policy, Profile};
+use sim_core::machine::idle::{GovernorKind, IdleConfig, StateTable};
 use sim_core::machine::topology::Shape;
 use sim_core::machine::{Costs, MachineConfig, Preset};
 use sim_core::program::{Action, Objects, Program, TaskSpec, Work};
@@ -11,9 +12,19 @@ use sim_core::{GroupId, Instant, Limits, Nanos, SimConfig, Simulation};
 
 /// Allocations, and events handled, in a run of this length that is ready to start.
 fn allocations(cpus: u32, programs: Vec<Box<dyn Program>>, objects: Objects, for_: Nanos) -> (u64, u64) {
+    allocations_on(MachineConfig::new(Costs::preset(Preset::BareMetal)), cpus, programs, objects, for_)
+}
+
+fn allocations_on(
+    machine: MachineConfig,
+    cpus: u32,
+    programs: Vec<Box<dyn Program>>,
+    objects: Objects,
+    for_: Nanos,
+) -> (u64, u64) {
     let config = SimConfig {
         kernel: KernelConfig::new(Profile::by_name("6.1").unwrap(), cpus),
-        machine: MachineConfig::new(Costs::preset(Preset::BareMetal)),
+        machine,
         duration: Some(for_),
         limits: Limits::default(),
     };
@@ -74,6 +85,18 @@ fn sleepers() {
                 _ => cycle(vec![|| run_for(90), || Action::Sleep(Nanos(30_000))]),
             };
             allocations(cpus, (0..tasks).map(sleeper).collect(), Objects::default(), d)
+        });
+    }
+}
+
+#[test]
+fn sleepers_on_cpus_with_idle_states() {
+    for governor in [GovernorKind::Menu, GovernorKind::Teo] {
+        check(&format!("{}, 6 sleepers on 3 CPUs", governor.name()), Nanos::from_millis(200), |d| {
+            let mut machine = MachineConfig::new(Costs::preset(Preset::BareMetal));
+            machine.idle = IdleConfig { governor, ..IdleConfig::of(StateTable::by_name("skl").unwrap()) };
+            let sleeper = |_| cycle(vec![|| run_for(70), || Action::Sleep(Nanos(130_000))]);
+            allocations_on(machine, 3, (0..6).map(sleeper).collect(), Objects::default(), d)
         });
     }
 }

@@ -38,6 +38,8 @@ pub struct Builder {
     pub timer_slack: Vec<(TaskId, Nanos)>,
     /// Tasks with work of a kind of its own; that of others is the default.
     pub kinds: Vec<(TaskId, WorkKind)>,
+    /// Tasks that are threads of one process, with its number.
+    pub processes: Vec<(TaskId, u32)>,
     /// Changes while the run goes on.
     pub timeline: Vec<(Instant, Control)>,
 }
@@ -53,6 +55,7 @@ impl Builder {
             sessions: Vec::new(),
             timer_slack: Vec::new(),
             kinds: Vec::new(),
+            processes: Vec::new(),
             timeline: Vec::new(),
         }
     }
@@ -93,6 +96,9 @@ impl Builder {
         }
         for (task, kind) in self.kinds {
             sim.set_work_kind(task, kind);
+        }
+        for (task, process) in self.processes {
+            sim.set_process(task, process);
         }
         for (at, control) in self.timeline {
             sim.at(at, control);

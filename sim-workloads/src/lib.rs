@@ -5,6 +5,7 @@ pub mod dist;
 pub mod kernel_compile;
 pub mod machines;
 pub mod resolve;
+pub mod rtapp;
 pub mod scenario;
 mod schema;
 mod script;

@@ -5,4 +5,5 @@ pub mod conformance;
 pub mod delays;
 pub mod kernels;
 pub mod measure;
+pub mod published;
 pub mod simulate;

@@ -58,7 +58,13 @@ fn summary(file: &str, loaded: &Loaded) -> String {
     let (scenario, config) = (&loaded.document.scenario, &loaded.resolved.config);
     let built = scenario.build(loaded.resolved.seed);
     let o = &built.objects;
-    let objects = o.pipes.len() + o.semaphores.len() + o.mutexes.len() + o.barriers.len() + o.epolls.len();
+    let objects = o.pipes.len()
+        + o.semaphores.len()
+        + o.mutexes.len()
+        + o.barriers.len()
+        + o.epolls.len()
+        + o.conditions.len()
+        + o.timers.len();
     let plural = |n: usize, noun: &str| text::plural(n as u64, noun);
     let time = |ns: u64| text::duration(ns as f64);
     let length = match config.duration {

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod conformance;
 pub(crate) mod explain;
+pub(crate) mod import;
 pub(crate) mod kernel;
 pub(crate) mod machine;
 pub(crate) mod new;

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use validation::capture::{Capture, compact::compact, find_captures};
 use validation::kernels::{CaptureReport, Report, validate};
 use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
+use validation::published::smt::{self, SmtReport};
 use validation::simulate::{Calibration, Experiment, calibrate};
 
 /// Hold the simulator against captures of real kernels.
@@ -48,6 +49,18 @@ enum What {
         #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
         dir: PathBuf,
     },
+    /// Fit the speed of a thread beside a busy sibling on one published series and predict two others; exit code 4 when a
+    /// prediction is off by more than 3 points
+    Smt {
+        /// Objects of the build
+        #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        objects: u32,
+        /// Seed of its draws
+        #[arg(long, value_name = "SEED", default_value_t = 1)]
+        seed: u64,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Write captures in the compact form
     Compact {
         /// Lab folders
@@ -67,6 +80,13 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             let calibration = calibrate(dir).map_err(|e| Failure::Capture(e.to_string()))?;
             print(&Calibrated(calibration), Format::Json)
         }
+        What::Smt { objects, seed, output } => {
+            output.start_threads()?;
+            let report = smt::compare(*objects, *seed).map_err(|e| Failure::Capture(e.to_string()))?;
+            print(&report, output.format)?;
+            let missed = || Failure::Tolerance("a prediction is off by more than 3 points".to_owned());
+            if report.passed() { Ok(()) } else { Err(missed()) }
+        }
         What::Compact { folders, to } => {
             for folder in folders {
                 let written = compact(folder, to).map_err(|e| Failure::Capture(e.to_string()))?;
@@ -78,6 +98,12 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
 }
 
 impl Printed for Report {
+    fn text(&self) -> String {
+        self.to_text()
+    }
+}
+
+impl Printed for SmtReport {
     fn text(&self) -> String {
         self.to_text()
     }

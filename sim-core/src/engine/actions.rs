@@ -139,6 +139,15 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::SemWait(sem) => (c.futex, Op::SemWait(sem)),
             Action::Lock(mutex) => (c.futex, Op::Lock(mutex)),
             Action::Unlock(mutex) => (c.futex, Op::Unlock(mutex)),
+            Action::CondWait { condition, mutex } => (c.futex, Op::CondWait { condition, mutex }),
+            Action::Signal(condition) => (c.futex, Op::Notify(condition, 1)),
+            Action::Broadcast(condition) => (c.futex, Op::Notify(condition, u32::MAX)),
+            Action::TimerWait { timer, period, missed } => {
+                match self.objects.timers[timer.index()].next(period, missed, self.now) {
+                    Some(at) => (c.sleep, Op::SleepUntil(at)),
+                    None => return,
+                }
+            }
             Action::Barrier(barrier) => (c.futex, Op::Barrier(barrier)),
             Action::WaitChild => (Nanos::ZERO, Op::WaitChild),
             Action::WaitChildren => (Nanos::ZERO, Op::WaitChildren),

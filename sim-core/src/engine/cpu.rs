@@ -6,7 +6,7 @@ use super::exec::Burst;
 use super::host::Absence;
 use super::queue::Happening;
 use super::sleep::Sleepers;
-use crate::id::CpuId;
+use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
 use crate::observe::{Context, Event, Observer, Overhead};
@@ -153,10 +153,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
+    /// Threads of one process keep their page tables.
+    fn switch_cost(&self, s: Switch) -> Nanos {
+        let process = |task: Option<TaskId>| task.and_then(|t| self.tasks[t.index()].process);
+        let within = process(s.prev).is_some() && process(s.prev) == process(s.next);
+        if within { self.cost().thread_switch } else { self.cost().context_switch }
+    }
+
     fn switched(&mut self, cpu: CpuId, s: Switch) {
         self.busy_cpus = self.busy_cpus + usize::from(s.prev.is_none()) - usize::from(s.next.is_none());
         if s.next.is_some() {
-            let cost = self.cost().context_switch;
+            let cost = self.switch_cost(s);
             self.cpus[cpu.index()].progress_from = self.now + cost;
             self.tell_overhead(cpu, cost, Overhead::Switch);
         }

@@ -1,10 +1,13 @@
 //! What a task is doing: the burst it runs and what comes after it.
 
+use super::Simulation;
 use super::pipe::Side;
 use super::sleep::Timeout;
-use crate::id::{BarrierId, EpollId, MutexId, PipeId, SemId, TaskId};
+use crate::id::{BarrierId, ConditionId, EpollId, MutexId, PipeId, SemId, TaskId};
+use crate::kernel::hooks::Hooks;
 use crate::machine::cache::Footprint;
 use crate::machine::{FULL_SPEED, WorkKind};
+use crate::observe::Observer;
 use crate::program::{Action, Program};
 use crate::time::{Instant, Nanos};
 
@@ -49,6 +52,13 @@ pub(super) enum Op {
         /// The end of its wait.
         timeout: Option<Timeout>,
     },
+    /// Still holding the mutex, if there is one.
+    CondWait {
+        condition: ConditionId,
+        mutex: Option<MutexId>,
+    },
+    /// At most this many waiters wake.
+    Notify(ConditionId, u32),
     /// A sleep whose timer may fire from this time on.
     SleepUntil(Instant),
     /// The parent of a vfork waits for this child's exec or exit.
@@ -98,12 +108,21 @@ pub(super) struct Exec {
     pub(super) timer_slack: Nanos,
     /// Guards timers: a sleep that ended early leaves a stale one.
     pub(super) timer_generation: u32,
+    /// The process it is a thread of, where that is known to have several.
+    pub(super) process: Option<u32>,
     /// What kind of work it does.
     pub(super) kind: WorkKind,
     /// Where its working set is.
     pub(super) footprint: Footprint,
     /// When the running action first blocked.
     pub(super) blocked_since: Option<Instant>,
+}
+
+impl<O: Observer, H: Hooks> Simulation<O, H> {
+    /// A task is a thread of a process that has others: switches between them cost less.
+    pub fn set_process(&mut self, task: TaskId, process: u32) {
+        self.tasks[task.index()].process = Some(process);
+    }
 }
 
 /// Who a task is, for reports.

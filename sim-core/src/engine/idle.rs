@@ -1,167 +1,19 @@
 //! The idle loop: what a CPU without tasks does, and how long it takes to bring it back.
 //!
-//! Without idle states ([`IdleConfig::is_off`]) an idle CPU just waits, and waking it takes one cost.
+//! Without idle states ([`crate::machine::idle::IdleConfig::is_off`]) an idle CPU just waits, and waking it takes one cost.
+
+mod cpus;
+
+pub(super) use cpus::Idle;
 
 use super::Simulation;
 use super::queue::Happening;
 use crate::id::{CpuId, TaskId};
-use crate::kernel::KernelConfig;
 use crate::kernel::hooks::Hooks;
-use crate::machine::idle::{Ask, Governor, IdleConfig, IdleState, Slept, Table};
-use crate::observe::{Event, IdleFit, Observer, Overhead};
+use crate::machine::idle::{Ask, Slept};
+use crate::observe::{Event, Observer, Overhead};
 use crate::time::{Instant, Nanos};
-
-/// What a CPU is doing as far as idling goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
-    /// It has a task.
-    Running,
-    /// Its idle task runs: between states, or in an interrupt.
-    Awake,
-    /// It is in a state since then.
-    Asleep { state: usize, from: Instant },
-}
-
-/// A stay in a state that has ended; the CPU is awake when `irq_until` has come.
-#[derive(Clone, Copy, Debug)]
-struct Left {
-    state: usize,
-    /// Nothing if the CPU was called back before it entered.
-    residency: Option<Nanos>,
-    kicked: Instant,
-}
-
-/// Timers of one CPU by the time they are set for, latest first.
-#[derive(Debug, Default)]
-struct Timers(Vec<(Instant, TaskId, u32)>);
-
-impl Timers {
-    /// The next one that still holds; those that do not are dropped.
-    fn next(&mut self, holds: impl Fn(TaskId, u32) -> bool) -> Option<Instant> {
-        while self.0.pop_if(|(_, task, generation)| !holds(*task, *generation)).is_some() {}
-        self.0.last().map(|(at, ..)| *at)
-    }
-
-    fn insert(&mut self, at: Instant, task: TaskId, generation: u32, holds: impl Fn(TaskId, u32) -> bool) {
-        if self.0.len() == self.0.capacity() {
-            self.0.retain(|(_, task, generation)| holds(*task, *generation));
-            self.0.reserve(self.0.len() + 1);
-        }
-        let place = self.0.partition_point(|(other, ..)| *other > at);
-        self.0.insert(place, (at, task, generation));
-    }
-}
-
-/// A CPU as its idle loop sees it.
-#[derive(Debug)]
-struct IdleCpu {
-    doing: Doing,
-    governor: Governor,
-    limit: Nanos,
-    tick_stopped: bool,
-    /// Which arming of [`Happening::Idle`] is valid.
-    generation: u32,
-    left: Option<Left>,
-    timers: Timers,
-    /// The other threads of its core.
-    siblings: Vec<CpuId>,
-}
-
-/// The idle loops of all CPUs.
-#[derive(Debug)]
-pub(super) struct Idle {
-    table: Table,
-    cpus: Vec<IdleCpu>,
-    poll_notice: Nanos,
-    tick_restart: Nanos,
-    /// The shallowest state that does not poll: a core with a busy thread is no deeper.
-    halted: usize,
-}
-
-impl Idle {
-    /// The idle loops of a machine with idle states.
-    pub(super) fn new(config: &IdleConfig, kernel: &KernelConfig) -> Option<Idle> {
-        if config.is_off() {
-            return None;
-        }
-        let table =
-            Table { states: config.states.clone(), rules: kernel.rules.idle, tick: Nanos(kernel.tick_ns()) };
-        let halted = table.usable_states().find(|(_, s)| !s.polling).map_or(0, |(i, _)| i);
-        let cpu = |c| {
-            let online = kernel.topology.online();
-            let core = kernel.topology.cpu(c).map(|cpu| kernel.topology.siblings(cpu).and(online));
-            IdleCpu {
-                doing: Doing::Awake,
-                governor: Governor::new(config.governor, &table),
-                limit: config.limit_of(c),
-                tick_stopped: kernel.nohz,
-                generation: 0,
-                left: None,
-                timers: Timers::default(),
-                siblings: core.iter().flat_map(|core| core.iter()).filter(|s| *s != c).collect(),
-            }
-        };
-        let cpus = (0..kernel.cpus).map(|c| cpu(CpuId(c))).collect();
-        let (poll_notice, tick_restart) = (config.poll_notice, config.tick_restart);
-        Some(Idle { table, cpus, poll_notice, tick_restart, halted })
-    }
-
-    /// Whether an arming of [`Happening::Idle`] is still valid.
-    pub(super) fn is_valid(&self, cpu: CpuId, generation: u32) -> bool {
-        self.cpus[cpu.index()].generation == generation
-    }
-
-    fn state(&self, i: usize) -> &IdleState {
-        &self.table.states[i]
-    }
-
-    /// What the core has reached of the state a thread of it asked for, and since when: the shallowest of its threads'
-    /// requests, with C1 for a busy one.
-    fn reached(&self, cpu: CpuId, state: usize, from: Instant) -> (usize, Instant) {
-        let mut reached = (state, from);
-        if self.state(state).polling {
-            return reached;
-        }
-        for sibling in &self.cpus[cpu.index()].siblings {
-            match self.cpus[sibling.index()].doing {
-                Doing::Asleep { state, from } => {
-                    reached = (reached.0.min(state.max(self.halted)), reached.1.max(from));
-                }
-                Doing::Running | Doing::Awake => reached.0 = reached.0.min(self.halted),
-            }
-        }
-        reached
-    }
-
-    /// Whether every thread of a CPU's core is in a state in which the core loses its caches (C3 and deeper).
-    fn core_is_deep(&self, cpu: CpuId) -> bool {
-        let threads = self.cpus[cpu.index()].siblings.iter().chain([&cpu]);
-        threads.into_iter().all(|t| {
-            matches!(self.cpus[t.index()].doing, Doing::Asleep { state, .. } if self.state(state).flushes)
-        })
-    }
-
-    /// Whether a write of the flag word is enough to call a CPU back, without an interrupt.
-    fn is_polling(&self, cpu: CpuId) -> bool {
-        match self.cpus[cpu.index()].doing {
-            Doing::Asleep { state, .. } => self.state(state).monitors,
-            Doing::Awake => self.state(self.halted).monitors,
-            Doing::Running => false,
-        }
-    }
-
-    /// How a stay compares with the state's target residency and the next deeper one's.
-    fn fit(&self, state: usize, residency: Nanos) -> IdleFit {
-        let awake = residency.saturating_sub(self.state(state).latency);
-        if residency < self.state(state).residency && self.table.shallower(state).is_some() {
-            IdleFit::Above
-        } else if self.table.deeper(state).is_some_and(|d| awake >= self.state(d).residency) {
-            IdleFit::Below
-        } else {
-            IdleFit::Good
-        }
-    }
-}
+use cpus::{Doing, Left};
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Whether every thread of a CPU's core is in a state in which the core loses its caches (C3 and deeper).
@@ -172,6 +24,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// A core has gone to C3 or deeper, and lost what its caches held, or has come back from there.
     fn core_depth_changed(&mut self, cpu: CpuId, deep: bool) {
         self.observer.event(self.now, &Event::CoreDepth { cpu, deep });
+        if deep {
+            self.core_flushed(cpu);
+        }
+        self.set_core_deep(cpu, deep);
     }
 
     /// From the decision to wake an idle CPU until it hears of it: at once if it watches the flag word, else by interrupt.
@@ -264,6 +120,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.tell_overhead(cpu, awake - self.now, Overhead::IdleExit);
         let c = &mut self.cpus[cpu.index()];
         c.irq_until = c.irq_until.max(awake);
+        // What called it may be void by then, like a timer that was cancelled meanwhile.
+        self.arm_idle(cpu, awake);
     }
 
     /// A CPU's stay in its state ends at `awake`.
@@ -323,7 +181,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
-    /// Asks the governor, stops the tick if that pays, and enters the state.
+    /// Asks the governor, stops the tick if that pays, and enters the state, all in no time. Deviates: D-173.
     fn enter_state(&mut self, cpu: CpuId) {
         let ask = self.situation(cpu);
         let Some(idle) = &mut self.idle else { return };
@@ -356,6 +214,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
+    /// What the governor is asked: of timers those of sleeping tasks are known, and when the kernel's own come at the latest.
+    /// Deviates: D-172.
     fn situation(&mut self, cpu: CpuId) -> Ask {
         let (tasks, now) = (&self.tasks, self.now);
         let holds = |t: TaskId, generation| tasks[t.index()].timer_generation == generation;
@@ -370,11 +230,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             capacity: self.kernel.rq(cpu).pelt.capacity_orig,
         };
         let Some(idle) = &mut self.idle else { return ask };
+        ask.sleep_length = idle.kernel_timer(cpu, now);
         let c = &mut idle.cpus[cpu.index()];
         ask.tick_stopped = c.tick_stopped;
         ask.latency_limit = c.limit;
         if let Some(at) = c.timers.next(holds) {
-            ask.sleep_length = at.saturating_since(now);
+            ask.sleep_length = ask.sleep_length.min(at.saturating_since(now));
         }
         ask.delta_tick = ask.sleep_length;
         if !c.tick_stopped {

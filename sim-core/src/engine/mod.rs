@@ -2,6 +2,7 @@
 //! cost) and the programs (what tasks ask for), and knows no policy.
 
 mod actions;
+mod condition;
 mod config;
 mod cpu;
 mod deferred;
@@ -197,6 +198,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             vforked_by: None,
             timer_slack,
             timer_generation: 0,
+            process: None,
             kind: parent.map(|p| self.tasks[p.index()].kind).unwrap_or_default(),
             footprint: Footprint::default(),
             blocked_since: None,
@@ -239,6 +241,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.step(at)?;
         };
         for i in 0..self.cpus.len() {
+            self.sync_burst(CpuId::new(i));
             self.kernel.charge_running(CpuId::new(i), self.now, &mut self.observer);
         }
         Ok(Outcome { at: self.now, end, events: self.events })

@@ -75,16 +75,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 Attempt::Block(Then::Attempt(Op::Lock(mutex)))
             }
             Op::Unlock(mutex) => {
-                let m = &mut self.objects.mutexes[mutex.index()];
-                m.owner = None;
-                let waiter = m.waiters.pop_front();
-                if let Some(w) = waiter {
-                    self.wake(w, cpu, Some(task));
-                }
-                Attempt::Done(self.wake_cost(u32::from(waiter.is_some())))
+                let woken = self.unlock(cpu, task, mutex);
+                Attempt::Done(self.wake_cost(u32::from(woken)))
             }
             Op::Kthread(row) => self.kthread_done(row),
             Op::Vcpu(vcpu) => self.vcpu_out_of_guest(cpu, vcpu),
+            Op::CondWait { condition, mutex } => self.cond_wait(cpu, task, condition, mutex),
+            Op::Notify(condition, most) => self.notify(cpu, task, condition, most),
             Op::Barrier(barrier) => {
                 let b = &mut self.objects.barriers[barrier.index()];
                 b.arrived += 1;
@@ -116,6 +113,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Op::Kernel(action) => return self.kernel_call(cpu, task, action),
             Op::Exit => self.exit(cpu, task),
         })
+    }
+
+    /// Releases a mutex; true if a task that waits for it was woken.
+    pub(super) fn unlock(&mut self, cpu: CpuId, task: TaskId, mutex: MutexId) -> bool {
+        let m = &mut self.objects.mutexes[mutex.index()];
+        m.owner = None;
+        let waiter = m.waiters.pop_front();
+        if let Some(w) = waiter {
+            self.wake(w, cpu, Some(task));
+        }
+        waiter.is_some()
     }
 
     /// An event becomes ready: one waiter wakes, the one that came last (not certain: core.md §12.3).
@@ -196,6 +204,20 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
             Action::Barrier(b) if b.index() >= o.barriers.len() => {
                 "uses a barrier that does not exist".to_owned()
+            }
+            Action::CondWait { condition: c, .. } | Action::Signal(c) | Action::Broadcast(c)
+                if c.index() >= o.conditions.len() =>
+            {
+                "uses a condition variable that does not exist".to_owned()
+            }
+            Action::CondWait { mutex: Some(m), .. }
+                if o.mutexes.get(m.index()).is_none_or(|m| m.owner != Some(task)) =>
+            {
+                let name = o.mutexes.get(m.index()).map_or("?", |m| m.name.as_str());
+                format!("waits for a condition with mutex '{name}', which it does not hold")
+            }
+            Action::TimerWait { timer, .. } if timer.index() >= o.timers.len() => {
+                "uses a timer that does not exist".to_owned()
             }
             Action::EpollPost(e) | Action::EpollWait { epoll: e, .. } if e.index() >= o.epolls.len() => {
                 "uses an epoll instance that does not exist".to_owned()

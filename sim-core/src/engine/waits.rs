@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::exec::{Op, Then};
 use super::pipe::Side;
-use crate::id::{BarrierId, CpuId, EpollId, MutexId, PipeId, SemId, TaskId};
+use crate::id::{BarrierId, ConditionId, CpuId, EpollId, MutexId, PipeId, SemId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::task::TaskState;
 use crate::observe::Observer;
@@ -79,6 +79,8 @@ pub enum WaitFor {
     Children,
     /// An event on an epoll instance.
     Event(EpollId),
+    /// A signal to a condition variable.
+    Condition(ConditionId),
     /// The exec or exit of the child it vforked.
     Vfork(TaskId),
 }
@@ -103,6 +105,7 @@ impl WaitFor {
             WaitFor::Semaphore(sem) => Some(Feed::Post(sem)),
             WaitFor::Barrier { barrier, .. } => Some(Feed::Arrive(barrier)),
             WaitFor::Event(epoll) => Some(Feed::Ready(epoll)),
+            WaitFor::Condition(condition) => Some(Feed::Signal(condition)),
             WaitFor::Mutex { .. } | WaitFor::Child | WaitFor::Children | WaitFor::Vfork(_) => None,
         }
     }
@@ -124,9 +127,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// The unfinished tasks, and those of them that wait for programs that cannot tell what they will do.
     fn waits(&self) -> (Vec<Unfinished>, BTreeSet<TaskId>) {
         let ids = || (0..self.infos.len()).filter(|i| self.infos[*i].is_unfinished()).map(TaskId::new);
-        let barriers = self.barriers_by_waiter();
+        let waiters = self.waiters();
         let mut list: Vec<Unfinished> =
-            ids().map(|task| Unfinished { task, doing: self.doing(task, &barriers) }).collect();
+            ids().map(|task| Unfinished { task, doing: self.doing(task, &waiters) }).collect();
         let mut untold = BTreeSet::new();
         let mut by_feed: BTreeMap<Feed, Feeders> = BTreeMap::new();
         let analysed = list.len() <= MAX_ANALYSED;
@@ -151,12 +154,20 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         (list, untold)
     }
 
-    fn barriers_by_waiter(&self) -> BTreeMap<TaskId, BarrierId> {
-        let barriers = self.objects.barriers.iter().enumerate();
-        barriers.flat_map(|(i, b)| b.waiters.iter().map(move |t| (*t, BarrierId::new(i)))).collect()
+    /// Who waits at barriers and for conditions: what such a task does next does not show it.
+    fn waiters(&self) -> BTreeMap<TaskId, WaitFor> {
+        let at_barriers = self.objects.barriers.iter().enumerate().flat_map(|(i, b)| {
+            let what = WaitFor::Barrier { barrier: BarrierId::new(i), missing: b.parties - b.arrived };
+            b.waiters.iter().map(move |t| (*t, what))
+        });
+        let for_conditions =
+            self.objects.conditions.iter().enumerate().flat_map(|(i, c)| {
+                c.waiters.iter().map(move |t| (*t, WaitFor::Condition(ConditionId::new(i))))
+            });
+        at_barriers.chain(for_conditions).collect()
     }
 
-    fn doing(&self, task: TaskId, barriers: &BTreeMap<TaskId, BarrierId>) -> Doing {
+    fn doing(&self, task: TaskId, waiters: &BTreeMap<TaskId, WaitFor>) -> Doing {
         let (kernel, exec) = (self.kernel.task(task), &self.tasks[task.index()]);
         match kernel.state {
             TaskState::Sleeping => {}
@@ -165,6 +176,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         let Some(since) = exec.blocked_since else { return Doing::NotStarted };
         let what = match &exec.then {
+            _ if waiters.contains_key(&task) => waiters[&task],
             Then::Attempt(Op::Pipe { pipe, side: Side::Read, .. }) => WaitFor::Data(*pipe),
             Then::Attempt(Op::Pipe { pipe, side: Side::Write, .. }) => WaitFor::Space(*pipe),
             Then::Attempt(Op::SemWait(sem)) => WaitFor::Semaphore(*sem),
@@ -176,13 +188,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             // With a timeout it goes on by itself.
             Then::Attempt(Op::EpollWait { epoll, timeout: None }) => WaitFor::Event(*epoll),
             Then::Attempt(Op::VforkWait(child)) => WaitFor::Vfork(*child),
-            _ => match barriers.get(&task) {
-                Some(barrier) => {
-                    let b = &self.objects.barriers[barrier.index()];
-                    WaitFor::Barrier { barrier: *barrier, missing: b.parties - b.arrived }
-                }
-                None => return Doing::Asleep { since },
-            },
+            _ => return Doing::Asleep { since },
         };
         Doing::Waiting { since, what, feeders: Vec::new() }
     }

@@ -70,11 +70,20 @@ impl<H: Hooks> Kernel<H> {
     ///
     /// Mirrors: `add_nr_running()`, v4.19–v6.5.
     pub(super) fn add_nr_running(&mut self, cpu: CpuId) {
+        self.balancing.sums.mark(cpu);
         let rq = &mut self.rqs[cpu.index()];
         rq.nr_running += 1;
         // The step from one to two only: a pass that found nothing but pinned tasks has cleared it, and a third task does
         // not bring it back.
         self.balancing.overload |= rq.nr_running == 2;
+    }
+
+    /// One task less is runnable on a CPU.
+    ///
+    /// Mirrors: `sub_nr_running()`, v4.19–v6.5.
+    pub(super) fn sub_nr_running(&mut self, cpu: CpuId) {
+        self.balancing.sums.mark(cpu);
+        self.rqs[cpu.index()].nr_running -= 1;
     }
 
     /// A tick of a busy CPU.
@@ -116,7 +125,7 @@ impl<H: Hooks> Kernel<H> {
             } else {
                 self.update_curr_stop(p, now, o);
             }
-            self.rqs[cpu.index()].nr_running -= 1;
+            self.sub_nr_running(cpu);
         }
         let next = self.pick_next_task(cpu, prev, now, o);
         if next.is_none() {
@@ -188,6 +197,7 @@ impl<H: Hooks> Kernel<H> {
             self.tasks[n.index()].on_cpu = true;
         }
         self.rqs[cpu.index()].curr = s.next;
+        self.balancing.sums.mark(cpu);
         o.event(now, &Event::Switch { cpu, prev: s.prev, kind: s.kind, next: s.next });
     }
 }

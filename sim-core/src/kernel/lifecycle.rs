@@ -258,7 +258,7 @@ impl<H: Hooks> Kernel<H> {
     pub(super) fn deactivate<O: Observer>(&mut self, task: TaskId, now: Instant, o: &mut O) {
         let cpu = self.tasks[task.index()].cpu;
         self.dequeue_task_fair(task, super::fair::Dequeue::Move, now, o);
-        self.rqs[cpu.index()].nr_running -= 1;
+        self.sub_nr_running(cpu);
     }
 
     /// Mirrors: `attach_task()`: enqueue on another CPU, then check preemption.

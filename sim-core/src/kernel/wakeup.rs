@@ -58,6 +58,7 @@ impl<H: Hooks> Kernel<H> {
         }
         let queue = self.ttwu_queue_cond(by, cpu);
         if self.hooks.queue_wakeup(by, cpu, queue) {
+            self.balancing.sums.mark(cpu);
             let list = &mut self.rqs[cpu.index()].wake_list;
             list.push((task, migrated));
             return Wake::Queued(cpu, list.len() == 1);
@@ -99,6 +100,7 @@ impl<H: Hooks> Kernel<H> {
             return;
         }
         self.update_rq_clock(cpu, now);
+        self.balancing.sums.mark(cpu);
         while !self.rqs[cpu.index()].wake_list.is_empty() {
             let (task, migrated) = self.rqs[cpu.index()].wake_list.remove(0);
             self.ttwu_do_activate(task, cpu, migrated, now, o);

@@ -26,7 +26,7 @@ const fn part(name: &'static str, about: &'static str, part: fn(&mut MachineConf
 
 /// All mechanisms. Every cost belongs to exactly one.
 pub const MECHANISMS: &[Mechanism] = &[
-    costs("switch", "context switches", &["context_switch"]),
+    costs("switch", "context switches", &["context_switch", "thread_switch"]),
     costs("wakeup", "wake-ups and interrupts between CPUs", &["wakeup", "ipi", "irq_exit", "scan_cpu"]),
     Mechanism {
         name: "idle-exit",

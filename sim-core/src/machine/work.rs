@@ -22,7 +22,7 @@ pub struct WorkKind {
     pub working_set: u64,
 }
 
-/// Instructions per cycle of each class on an undisturbed core with warm caches, in thousandths.
+/// Instructions per cycle of each class on an undisturbed core with warm caches, in thousandths. Deviates: D-185.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct IpcConfig {
     /// [`WorkClass::Compute`].

@@ -2,7 +2,7 @@
 
 use super::Program;
 use crate::cpumask::CpuMask;
-use crate::id::{BarrierId, EpollId, GroupId, MutexId, PipeId, SemId};
+use crate::id::{BarrierId, ConditionId, EpollId, GroupId, MutexId, PipeId, SemId, TimerId};
 use crate::kernel::Policy;
 use crate::time::{Instant, Nanos};
 
@@ -14,6 +14,16 @@ pub enum Work {
     /// Until the task's own CPU clock has advanced by this much (as a loop around `CLOCK_THREAD_CPUTIME_ID` does):
     /// everything charged to the task counts, switch costs and interrupts included.
     CpuTime(Nanos),
+}
+
+/// What becomes of a periodic timer whose expiry has passed when a task comes to wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missed {
+    /// It starts anew: the next expiry is a period from now.
+    Restart,
+    /// The next expiry is a period after the missed one.
+    CatchUp,
 }
 
 /// One step of a task's program.
@@ -64,6 +74,26 @@ pub enum Action {
         epoll: EpollId,
         /// How long it waits at most; `None` is without end, zero returns at once.
         timeout: Option<Nanos>,
+    },
+    /// Release the mutex, if there is one, wait for a signal, and take the mutex again.
+    CondWait {
+        /// The condition variable.
+        condition: ConditionId,
+        /// The mutex, which the task holds.
+        mutex: Option<MutexId>,
+    },
+    /// Wake the task that has waited longest for the condition; without one, nothing happens and nothing is kept.
+    Signal(ConditionId),
+    /// Wake all tasks that wait for the condition.
+    Broadcast(ConditionId),
+    /// Sleep until the next expiry of a periodic timer that starts when it is used first.
+    TimerWait {
+        /// The timer.
+        timer: TimerId,
+        /// From one expiry to the next.
+        period: Nanos,
+        /// What happens when the expiry has passed; in neither case does the task sleep.
+        missed: Missed,
     },
     /// Create a child; the parent goes on.
     Fork(Box<ChildSpec>),

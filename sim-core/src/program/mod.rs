@@ -3,10 +3,10 @@
 mod action;
 mod objects;
 
-pub use action::{Action, ChildSpec, TaskSpec, Work};
-pub use objects::{Barrier, Epoll, Mutex, Objects, Pipe, Semaphore, Waiters};
+pub use action::{Action, ChildSpec, Missed, TaskSpec, Work};
+pub use objects::{Barrier, Condition, Epoll, Mutex, Objects, Pipe, Semaphore, Timer, Waiters};
 
-use crate::id::{BarrierId, EpollId, PipeId, SemId, TaskId};
+use crate::id::{BarrierId, ConditionId, EpollId, PipeId, SemId, TaskId};
 use crate::time::{Instant, Nanos};
 
 /// What a program may look at when it decides what to do next. Nothing here tells it where or how it was scheduled
@@ -47,6 +47,8 @@ pub enum Feed {
     Arrive(BarrierId),
     /// An event on an epoll instance.
     Ready(EpollId),
+    /// A signal or broadcast to a condition variable.
+    Signal(ConditionId),
 }
 
 impl<F: FnMut(&ProgramContext) -> Action + Send> Program for F {

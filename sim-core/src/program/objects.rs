@@ -1,6 +1,8 @@
 //! The objects tasks synchronise on: state only. Who is woken when, and what it costs, is the engine's business.
 
-use crate::id::{BarrierId, EpollId, MutexId, PipeId, SemId, TaskId};
+use super::Missed;
+use crate::id::{BarrierId, ConditionId, EpollId, MutexId, PipeId, SemId, TaskId, TimerId};
+use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// Tasks waiting, oldest first.
@@ -67,6 +69,34 @@ pub struct Epoll {
     pub waiters: Waiters,
 }
 
+/// A condition variable on a futex: signals that nobody waits for are lost.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// Name in the scenario.
+    pub name: String,
+    /// Tasks that wait for a signal.
+    pub waiters: Waiters,
+}
+
+/// A periodic timer that tasks share.
+#[derive(Debug, Clone)]
+pub struct Timer {
+    /// Name in the scenario.
+    pub name: String,
+    /// Its last expiry that was waited for; its start before the first.
+    pub last: Option<Instant>,
+}
+
+impl Timer {
+    /// The next expiry, if it is still to come. The timer starts when it is asked first.
+    pub fn next(&mut self, period: Nanos, missed: Missed, now: Instant) -> Option<Instant> {
+        let next = self.last.unwrap_or(now).saturating_add(period);
+        let to_come = next > now;
+        self.last = Some(if to_come || missed == Missed::CatchUp { next } else { now });
+        to_come.then_some(next)
+    }
+}
+
 /// All objects of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
@@ -80,6 +110,10 @@ pub struct Objects {
     pub barriers: Vec<Barrier>,
     /// Epoll instances by [`EpollId`].
     pub epolls: Vec<Epoll>,
+    /// Condition variables by [`ConditionId`].
+    pub conditions: Vec<Condition>,
+    /// Shared timers by [`TimerId`].
+    pub timers: Vec<Timer>,
 }
 
 impl Objects {
@@ -114,10 +148,39 @@ impl Objects {
         self.epolls.push(Epoll { name: name.to_owned(), ready: 0, waiters: Waiters::new() });
         EpollId::new(self.epolls.len() - 1)
     }
+    /// Adds a condition variable.
+    pub fn add_condition(&mut self, name: &str) -> ConditionId {
+        self.conditions.push(Condition { name: name.to_owned(), waiters: Waiters::new() });
+        ConditionId::new(self.conditions.len() - 1)
+    }
+    /// Adds a timer that has not started.
+    pub fn add_timer(&mut self, name: &str) -> TimerId {
+        self.timers.push(Timer { name: name.to_owned(), last: None });
+        TimerId::new(self.timers.len() - 1)
+    }
     /// Adds a barrier for `parties` tasks.
     pub fn add_barrier(&mut self, name: &str, parties: u32) -> BarrierId {
         assert!(parties > 0, "barrier {name} needs at least one task");
         self.barriers.push(Barrier { name: name.to_owned(), parties, arrived: 0, waiters: Waiters::new() });
         BarrierId::new(self.barriers.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_missed_its_expiry_starts_anew_or_catches_up() {
+        let mut timer = Timer { name: String::new(), last: None };
+        let mut next = |missed, now| timer.next(Nanos(10), missed, Instant(now)).map(|at| at.0);
+        assert_eq!(next(Missed::Restart, 100), Some(110));
+        assert_eq!(next(Missed::Restart, 115), Some(120));
+        // 130 has passed: no sleep; the next is 10 after now, or 10 after the missed one.
+        assert_eq!(next(Missed::Restart, 137), None);
+        assert_eq!(next(Missed::Restart, 140), Some(147));
+        assert_eq!(next(Missed::CatchUp, 170), None);
+        assert_eq!(next(Missed::CatchUp, 170), None);
+        assert_eq!(next(Missed::CatchUp, 171), Some(177));
     }
 }

@@ -7,7 +7,9 @@ use sim_core::kernel::KernelConfig;
 use sim_core::machine::cache::RefillReason;
 use sim_core::machine::frequency::{Arch, Governor};
 use sim_core::machine::topology::Shape;
-use sim_core::machine::{CacheConfig, FULL_SPEED, FrequencyConfig, SmtConfig, WorkClass, WorkKind};
+use sim_core::machine::{
+    CacheConfig, FULL_SPEED, FrequencyConfig, Interference, NonTaskKind, SmtConfig, WorkClass, WorkKind,
+};
 use sim_core::observe::{Event, Observer, PaceMetrics};
 use sim_core::program::{Action, Objects, Program, TaskSpec};
 use sim_core::{CpuId, Instant, Nanos, SimConfig, Simulation, TaskId};
@@ -213,6 +215,19 @@ fn a_moved_task_loses_the_time_of_its_refill() {
     let moves = [run(MS), Action::SetAffinity([CpuId(1)].into_iter().collect()), run(MS)];
     assert_eq!(moved, end(moves.into(), COMPUTE) + 10_240);
     assert_eq!(end(stays.into(), kind), 2 * MS);
+}
+
+/// The cold phase at half speed lasts 20.48 us; an interrupt of 5 us that begins at its last instant is just that much more.
+#[test]
+fn an_interrupt_at_the_end_of_a_cold_phase_does_not_prolong_it() {
+    let mut c = machine("6.1", (1, 1, 2, 1));
+    c.machine.cache = CacheConfig::I7_8700;
+    let (start, period) = (Instant(MS + 20_480), Nanos::from_secs(1));
+    let kind = NonTaskKind::Interrupt;
+    c.machine.interference = vec![Interference { cpu: CpuId(1), kind, start, period, time: Nanos(5_000) }];
+    let kind = WorkKind { working_set: 256 << 10, ..COMPUTE };
+    let moves = [run(MS), Action::SetAffinity([CpuId(1)].into_iter().collect()), run(MS)];
+    assert_eq!(ends(c, vec![(on(0, 0, script(moves.into())), kind)]), [2 * MS + 10_240 + 5_000]);
 }
 
 /// Two tasks of 256 KiB that take turns on one core each load theirs again at every turn: what the other loaded displaced it.

@@ -1,6 +1,7 @@
 //! From what a scenario says to what a run needs: defaults filled in, names looked up, writes to tunables made.
 
 mod host;
+mod pace;
 mod part;
 
 use crate::scenario::{CpuController, Document, Scenario, ScenarioError};

@@ -117,22 +117,6 @@ impl Part<'_> {
         Ok(config)
     }
 
-    /// What makes work go faster or slower.
-    fn set_pace(&self, config: &mut MachineConfig) -> Result<(), ScenarioError> {
-        let machine = self.machine;
-        if let Some(frequency) = &machine.frequency {
-            let refused = |(key, message)| self.error(&["machine", "frequency", key], message);
-            config.frequency = frequency.config().map_err(refused)?;
-        }
-        if let Some(cache) = &machine.cache {
-            config.cache =
-                cache.config().map_err(|(key, message)| self.error(&["machine", "cache", key], message))?;
-        }
-        config.smt = machine.smt.as_ref().map(|smt| smt.config()).unwrap_or_default();
-        config.ipc = machine.ipc.as_ref().map(|ipc| ipc.config()).unwrap_or_default();
-        Ok(())
-    }
-
     fn interference(&self) -> Result<Vec<Interference>, ScenarioError> {
         let entries = &self.machine.interference;
         if entries.len() > MAX_INTERFERENCE {

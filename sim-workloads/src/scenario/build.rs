@@ -22,6 +22,7 @@ impl Scenario {
         let mut objects = Objects::default();
         let mut linker = Linker::new(&self.objects, &mut objects, &groups);
         let group_of = |path: &str| groups.get(path).copied().unwrap_or(GroupId::ROOT);
+        let mut processes = BTreeMap::new();
         for task in &self.tasks {
             let per_instance = task.per_instance();
             let mut shared = None;
@@ -36,6 +37,8 @@ impl Scenario {
                 let id = TaskId::new(builder.tasks.len());
                 let session = task.session.and_then(|s| sessions.get(&s.to_string()));
                 builder.sessions.extend(session.map(|group| (id, *group)));
+                let process = task.process.as_ref().map(|name| (id, number_of(&mut processes, name)));
+                builder.processes.extend(process);
                 builder.timer_slack.extend(task.timer_slack.map(|slack| (id, slack.0)));
                 builder.kinds.push((id, task.kind()));
                 let path = format!("{}#{i}", task.name);
@@ -93,6 +96,12 @@ impl Scenario {
         };
         self.tasks.iter().map(|def| def.name.as_str()).zip(self.tasks.iter().map(range)).collect()
     }
+}
+
+/// The number of a process, which its first thread gives it.
+fn number_of<'a>(processes: &mut BTreeMap<&'a str, u32>, name: &'a str) -> u32 {
+    let next = processes.len() as u32;
+    *processes.entry(name).or_insert(next)
 }
 
 /// The single changes of an `[[at]]` table, in order.

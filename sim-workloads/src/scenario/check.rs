@@ -186,6 +186,9 @@ impl Step {
             Step::Lock(name) => Some((Kind::Mutex, name, Side::Give)),
             Step::Unlock(name) => Some((Kind::Mutex, name, Side::Take)),
             Step::Barrier(name) => Some((Kind::Barrier, name, Side::Give)),
+            Step::CondWait { condition: name, .. } => Some((Kind::Condition, name, Side::Take)),
+            Step::Signal(name) | Step::Broadcast(name) => Some((Kind::Condition, name, Side::Give)),
+            Step::Timer { timer: name, .. } => Some((Kind::Timer, name, Side::Give)),
             Step::EpollPost(name) => Some((Kind::Epoll, name, Side::Give)),
             Step::EpollWait { epoll: name, .. } => Some((Kind::Epoll, name, Side::Take)),
             Step::TakeToken(name) => Some((Kind::JobServer, name, Side::Take)),
@@ -260,6 +263,7 @@ fn check_use(scenario: &Scenario, kind: Kind, name: &str, sides: &BTreeMap<Side,
         (Kind::Pipe, Some(path), None) => lonely(path, "written", "read"),
         (Kind::Pipe, None, Some(path)) => lonely(path, "read", "written"),
         (Kind::Semaphore, None, Some(path)) if !declared => lonely(path, "waited for", "posted"),
+        (Kind::Condition, None, Some(path)) => lonely(path, "waited for", "signalled"),
         (Kind::Epoll, None, Some(path)) => lonely(path, "waited on", "posted to"),
         (Kind::Mutex, None, Some(path)) => lonely(path, "unlocked", "locked"),
         (Kind::Mutex, Some(path), None) => lonely(path, "locked", "unlocked"),
@@ -284,7 +288,11 @@ impl TaskDef {
                 Step::Fork { name, .. } | Step::Exec(name) => Some(name.as_str()),
                 _ => step.object().map(|(_, name)| name),
             };
-            own.is_some_and(|name| name.contains('%'))
+            let mutex = match step {
+                Step::CondWait { mutex, .. } => mutex.as_deref(),
+                _ => None,
+            };
+            [own, mutex].into_iter().flatten().any(|name| name.contains('%'))
         };
         any_step(&self.program, &template)
     }

@@ -35,6 +35,8 @@ pub(crate) enum Kind {
     Barrier,
     JobServer,
     Epoll,
+    Condition,
+    Timer,
 }
 
 impl Kind {
@@ -46,6 +48,8 @@ impl Kind {
             Kind::Barrier => "barriers",
             Kind::JobServer => "job_servers",
             Kind::Epoll => "epolls",
+            Kind::Condition => "conditions",
+            Kind::Timer => "timers",
         }
     }
     pub(crate) fn noun(self) -> &'static str {
@@ -56,6 +60,8 @@ impl Kind {
             Kind::Barrier => "barrier",
             Kind::JobServer => "job server",
             Kind::Epoll => "epoll instance",
+            Kind::Condition => "condition",
+            Kind::Timer => "timer",
         }
     }
 }
@@ -68,8 +74,8 @@ impl ObjectSpecs {
             Kind::Mutex => self.mutexes.contains_key(name),
             Kind::Barrier => self.barriers.contains_key(name),
             Kind::JobServer => self.job_servers.contains_key(name),
-            // It has no settings.
-            Kind::Epoll => false,
+            // They have no settings.
+            Kind::Epoll | Kind::Condition | Kind::Timer => false,
         }
     }
     /// Every declared object.

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use sim_core::kernel::Policy;
 use sim_core::kernel::tunables::Tunable;
 use sim_core::machine::Costs;
+use sim_core::program::Missed;
 use std::borrow::Cow;
 
 /// The JSON Schema (draft 7) of scenarios, for editors. Whatever [`super::Scenario::parse`] accepts is valid by it; the
@@ -172,6 +173,15 @@ fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value
         "epoll_wait" => {
             let timeout = generator.subschema_for::<Duration>().to_value();
             table(&[(action, value)], &[("timeout", timeout)])
+        }
+        "cond_wait" => {
+            let mutex = generator.subschema_for::<TemplateName>().to_value();
+            table(&[(action, value)], &[("mutex", mutex)])
+        }
+        "timer" => {
+            let every = generator.subschema_for::<Duration>().to_value();
+            let missed = generator.subschema_for::<Names<Missed>>().to_value();
+            table(&[(action, value), ("every", every)], &[("missed", missed)])
         }
         "fork" | "vfork" => table(&[(action, value), ("program", body())], &[]),
         "repeat" | "until" | "for" => table(&[(action, value), ("do", body())], &[]),

@@ -6,6 +6,7 @@ use crate::units::{Bytes, CpuList};
 use serde::Serialize;
 use sim_core::Nanos;
 use sim_core::kernel::Policy;
+use sim_core::program::Missed;
 
 /// One step: an action or a loop. Names of objects may contain `%` for the number of the task's instance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,6 +56,29 @@ pub enum Step {
         /// How long at most; without it, for ever.
         #[serde(rename = "timeout_ns", skip_serializing_if = "Option::is_none")]
         timeout: Option<Nanos>,
+    },
+    /// `{ cond_wait = "condition", mutex = "m" }`: release the mutex, if one is given, wait for a signal, take the mutex again.
+    CondWait {
+        /// The condition variable.
+        condition: String,
+        /// The mutex.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mutex: Option<String>,
+    },
+    /// `{ signal = "condition" }`: wake one that waits; lost when none does.
+    Signal(String),
+    /// `{ broadcast = "condition" }`: wake all that wait.
+    Broadcast(String),
+    /// `{ timer = "t", every = "10ms", missed = "restart" }`: wait for the next expiry of a periodic timer that all who name it
+    /// share, and that starts when it is named first.
+    Timer {
+        /// The timer.
+        timer: String,
+        /// From one expiry to the next.
+        #[serde(rename = "every_ns")]
+        every: Nanos,
+        /// What becomes of it when the expiry has passed.
+        missed: Missed,
     },
     /// `{ fork = "name", program = [...] }`: start a child and go on. `{ vfork = "name", program = [...] }`: start a child
     /// and sleep until it execs or exits.

@@ -5,6 +5,7 @@ use crate::units::{Bytes, Duration, Name, Whole};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use sim_core::Nanos;
+use sim_core::program::Missed;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -29,6 +30,10 @@ pub(super) const ACTIONS: &[&str] = &[
     "put_token",
     "epoll_post",
     "epoll_wait",
+    "cond_wait",
+    "signal",
+    "broadcast",
+    "timer",
     "fork",
     "vfork",
     "exec",
@@ -45,7 +50,7 @@ pub(super) const ACTIONS: &[&str] = &[
 ];
 
 /// Keys that belong to certain actions.
-const DETAILS: &[&str] = &["bytes", "n", "timeout", "program", "do"];
+const DETAILS: &[&str] = &["bytes", "n", "timeout", "mutex", "every", "missed", "program", "do"];
 
 static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| [ACTIONS, DETAILS].concat());
 
@@ -103,6 +108,9 @@ struct Parts {
     bytes: Option<Bytes>,
     n: Option<u32>,
     timeout: Option<Nanos>,
+    mutex: Option<String>,
+    every: Option<Nanos>,
+    missed: Option<Missed>,
     program: Option<Vec<Step>>,
     body: Option<Vec<Step>>,
 }
@@ -126,6 +134,10 @@ impl Parts {
             "put_token" => Step::PutToken(name(map)?),
             "epoll_post" => Step::EpollPost(name(map)?),
             "epoll_wait" => Step::EpollWait { epoll: name(map)?, timeout: None },
+            "cond_wait" => Step::CondWait { condition: name(map)?, mutex: None },
+            "signal" => Step::Signal(name(map)?),
+            "broadcast" => Step::Broadcast(name(map)?),
+            "timer" => Step::Timer { timer: name(map)?, every: Nanos::ZERO, missed: Missed::Restart },
             "fork" | "vfork" => Step::Fork { name: name(map)?, vfork: key == "vfork", program: Vec::new() },
             "exec" => Step::Exec(name(map)?),
             "nice" => Step::Nice(map.next_value::<Whole<i8, -20, 19>>()?.0),
@@ -158,6 +170,9 @@ impl Parts {
             "bytes" => self.bytes = Some(map.next_value()?),
             "n" => self.n = Some(map.next_value::<Whole<u32, 1, 1_000_000>>()?.0),
             "timeout" => self.timeout = Some(map.next_value::<Duration>()?.0),
+            "mutex" => self.mutex = Some(name(map)?),
+            "every" => self.every = Some(map.next_value::<Duration>()?.0),
+            "missed" => self.missed = Some(map.next_value()?),
             "program" => self.program = Some(map.next_value::<Body>()?.0),
             _ => self.body = Some(map.next_value::<Body>()?.0),
         }
@@ -176,6 +191,11 @@ impl Parts {
             }
             Step::EpollWait { timeout, .. } => *timeout = self.timeout.take(),
             Step::Post { n, .. } => *n = self.n.take().unwrap_or(*n),
+            Step::CondWait { mutex, .. } => *mutex = self.mutex.take(),
+            Step::Timer { every, missed, .. } => {
+                *every = self.every.take().ok_or_else(|| missing("every"))?;
+                *missed = self.missed.take().unwrap_or(*missed);
+            }
             Step::Fork { program, .. } => *program = self.program.take().ok_or_else(|| missing("program"))?,
             Step::Repeat { body, .. } | Step::Until { body, .. } | Step::For { body, .. } => {
                 *body = self.body.take().ok_or_else(|| missing("do"))?;
@@ -183,7 +203,7 @@ impl Parts {
             _ => {}
         }
         match step {
-            Step::Period(d) | Step::For { duration: d, .. } if d.is_zero() => {
+            Step::Period(d) | Step::Timer { every: d, .. } | Step::For { duration: d, .. } if d.is_zero() => {
                 return Err(format!("'{action}' is 0 ns: allowed is 1ns and more"));
             }
             _ => {}
@@ -192,6 +212,9 @@ impl Parts {
             ("bytes", "read and write", self.bytes.is_some()),
             ("n", "post", self.n.is_some()),
             ("timeout", "epoll_wait", self.timeout.is_some()),
+            ("mutex", "cond_wait", self.mutex.is_some()),
+            ("every", "timer", self.every.is_some()),
+            ("missed", "timer", self.missed.is_some()),
             ("program", "fork and vfork", self.program.is_some()),
             ("do", "repeat, until and for", self.body.is_some()),
         ];

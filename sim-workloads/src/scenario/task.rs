@@ -3,7 +3,7 @@
 use super::group::{GroupPath, MAX_SESSION};
 use super::step::Step;
 use super::step_reader::program;
-use crate::schema::{Names, is_default};
+use crate::schema::{Names, PlainName, is_default};
 use crate::units::{Bytes, CpuList, Duration, Whole, check_name, duration, optional_whole, whole};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
@@ -63,6 +63,11 @@ pub struct TaskDef {
     /// What they use again and again, for caches; nothing unless given.
     #[serde(rename(serialize = "working_set_bytes"), skip_serializing_if = "Option::is_none")]
     pub working_set: Option<Bytes>,
+    /// The process whose threads these tasks are; without it each is a process of its own. Switches between threads of one
+    /// process cost less.
+    #[serde(default, deserialize_with = "process", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<PlainName>")]
+    pub process: Option<String>,
     /// What the tasks do. A task ends after the last step.
     #[serde(deserialize_with = "program")]
     #[schemars(length(min = 1))]
@@ -74,6 +79,12 @@ impl TaskDef {
     pub(super) fn kind(&self) -> WorkKind {
         WorkKind { class: self.class, working_set: self.working_set.map_or(0, |b| b.0) }
     }
+}
+
+fn process<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
+    let name = String::deserialize(d)?;
+    check_name(&name, false).map_err(D::Error::custom)?;
+    Ok(Some(name))
 }
 
 fn one() -> u32 {

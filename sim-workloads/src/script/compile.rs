@@ -3,7 +3,7 @@
 use super::{Code, Op};
 use crate::scenario::{Kind, ObjectSpecs, Step, expand};
 use sim_core::program::{Feed, Objects};
-use sim_core::{BarrierId, EpollId, GroupId, Instant, MutexId, PipeId, SemId};
+use sim_core::{BarrierId, ConditionId, EpollId, GroupId, Instant, MutexId, PipeId, SemId, TimerId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -96,6 +96,15 @@ impl<'a> Linker<'a> {
             Step::Wait(_) => Op::Wait(SemId::new(id)),
             Step::Lock(_) => Op::Lock(MutexId::new(id)),
             Step::Unlock(_) => Op::Unlock(MutexId::new(id)),
+            Step::CondWait { mutex, .. } => {
+                let mutex = mutex.as_ref().map(|name| self.id(Kind::Mutex, expand(name, instance)));
+                Op::CondWait(ConditionId::new(id), mutex.map(MutexId::new))
+            }
+            Step::Signal(_) => Op::Signal(ConditionId::new(id)),
+            Step::Broadcast(_) => Op::Broadcast(ConditionId::new(id)),
+            Step::Timer { every, missed, .. } => {
+                Op::Timer { timer: TimerId::new(id), every: *every, missed: *missed }
+            }
             Step::EpollPost(_) => Op::EpollPost(EpollId::new(id)),
             Step::EpollWait { timeout, .. } => Op::EpollWait(EpollId::new(id), *timeout),
             _ => Op::Barrier(BarrierId::new(id)),
@@ -123,6 +132,8 @@ impl<'a> Linker<'a> {
             }
             Kind::Mutex => self.objects.add_mutex(name).index(),
             Kind::Epoll => self.objects.add_epoll(name).index(),
+            Kind::Condition => self.objects.add_condition(name).index(),
+            Kind::Timer => self.objects.add_timer(name).index(),
             Kind::Barrier => {
                 let parties = self.specs.barriers.get(name).map_or(1, |b| b.parties);
                 self.objects.add_barrier(name, parties).index()
@@ -142,6 +153,7 @@ impl Op {
             Op::Post(sem, _) => Some(Feed::Post(*sem)),
             Op::Barrier(barrier) => Some(Feed::Arrive(*barrier)),
             Op::EpollPost(epoll) => Some(Feed::Ready(*epoll)),
+            Op::Signal(condition) | Op::Broadcast(condition) => Some(Feed::Signal(*condition)),
             _ => None,
         }
     }

@@ -146,6 +146,12 @@ impl State {
             Op::Lock(mutex) => Action::Lock(*mutex),
             Op::Unlock(mutex) => Action::Unlock(*mutex),
             Op::Barrier(barrier) => Action::Barrier(*barrier),
+            Op::CondWait(condition, mutex) => Action::CondWait { condition: *condition, mutex: *mutex },
+            Op::Signal(condition) => Action::Signal(*condition),
+            Op::Broadcast(condition) => Action::Broadcast(*condition),
+            Op::Timer { timer, every, missed } => {
+                Action::TimerWait { timer: *timer, period: *every, missed: *missed }
+            }
             Op::EpollPost(epoll) => Action::EpollPost(*epoll),
             Op::EpollWait(epoll, timeout) => Action::EpollWait { epoll: *epoll, timeout: *timeout },
             Op::Fork { name, vfork, counter, code } => {

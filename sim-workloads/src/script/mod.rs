@@ -10,8 +10,10 @@ pub(crate) use interpret::Script;
 
 use crate::dist::Dist;
 use sim_core::kernel::Policy;
-use sim_core::program::Feed;
-use sim_core::{BarrierId, CpuMask, EpollId, GroupId, Instant, MutexId, Nanos, PipeId, SemId};
+use sim_core::program::{Feed, Missed};
+use sim_core::{
+    BarrierId, ConditionId, CpuMask, EpollId, GroupId, Instant, MutexId, Nanos, PipeId, SemId, TimerId,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,6 +36,14 @@ enum Op {
     Lock(MutexId),
     Unlock(MutexId),
     Barrier(BarrierId),
+    CondWait(ConditionId, Option<MutexId>),
+    Signal(ConditionId),
+    Broadcast(ConditionId),
+    Timer {
+        timer: TimerId,
+        every: Nanos,
+        missed: Missed,
+    },
     EpollPost(EpollId),
     EpollWait(EpollId, Option<Nanos>),
     Fork {

@@ -4,7 +4,6 @@ use super::cpus::cpulist;
 use super::sysfs::{CPU, SysFs};
 use super::{ImportError, check_size};
 use crate::scenario::{IdleSpec, IdleStateSpec};
-use crate::units::Duration;
 use sim_core::machine::idle::{GovernorKind, MAX_STATES};
 use sim_core::{CpuId, Nanos};
 use std::fmt::Write;
@@ -138,11 +137,15 @@ pub fn read_idle_info(text: &str) -> Result<ImportedIdle, ImportError> {
 
 /// Makes a scenario's states of what was found, and says what had to be assumed.
 fn finish(found: Vec<Found>, governor: Option<&str>) -> Result<ImportedIdle, ImportError> {
+    let bad = |s: &&Found| s.name.is_empty() || s.name.len() > 32 || s.name.chars().any(char::is_control);
+    if let Some(s) = found.iter().find(bad) {
+        return Err(ImportError::bad("name of an idle state", &s.name, "a name of at most 32 bytes"));
+    }
     let mut notes = Vec::new();
-    let polls = |s: &Found| s.name == "POLL" || s.description.contains("POLL");
+    let polls = |s: &Found| s.name == POLL || s.description.contains("POLL");
     let poll = found.first().is_some_and(polls);
     let mut spec = IdleSpec { poll: (!poll).then_some(false), ..IdleSpec::default() };
-    spec.disabled.extend(found.first().filter(|s| polls(s) && s.disabled).map(|s| s.name.clone()));
+    spec.disabled.extend(found.first().filter(|s| polls(s) && s.disabled).map(|_| POLL.to_owned()));
     let known = GOVERNORS.iter().find(|g| governor.is_some_and(|name| name.trim() == g.name()));
     match (known, governor) {
         (Some(g), _) => spec.governor = Some(*g),
@@ -153,9 +156,6 @@ fn finish(found: Vec<Found>, governor: Option<&str>) -> Result<ImportedIdle, Imp
     }
     let mut assumed = false;
     for s in found.into_iter().skip(usize::from(poll)) {
-        if s.name.is_empty() || s.name.len() > 32 || s.name.chars().any(char::is_control) {
-            return Err(ImportError::bad("name of an idle state", s.name, "a name of at most 32 bytes"));
-        }
         // smp.md §5.7: what kernels make of firmware's table.
         let shallow = KEEPS_CACHES.iter().any(|name| s.name.starts_with(name)) && !s.name.starts_with("C10");
         let assumption = if spec.states.is_empty() { s.latency_us } else { 3 * s.latency_us };
@@ -170,6 +170,10 @@ fn finish(found: Vec<Found>, governor: Option<&str>) -> Result<ImportedIdle, Imp
             name: s.name,
         });
     }
+    if spec.states.is_empty() {
+        // CPUs that only poll.
+        spec = IdleSpec { table: Some("poll".to_owned()), ..IdleSpec::default() };
+    }
     if assumed {
         notes.push(
             "no target residencies are said: taken is the latency of the first state that does not poll, and three times \
@@ -180,6 +184,8 @@ fn finish(found: Vec<Found>, governor: Option<&str>) -> Result<ImportedIdle, Imp
     Ok(ImportedIdle { spec, notes })
 }
 
+/// The polling state's name.
+const POLL: &str = "POLL";
 /// States beyond these lose the core's caches.
 const KEEPS_CACHES: [&str; 4] = ["C1", "WFI", "HLT", "haltpoll"];
 
@@ -189,35 +195,44 @@ const GOVERNORS: [GovernorKind; 4] =
 /// Idle states as a scenario's `[machine.idle]`.
 pub fn idle_to_toml(spec: &IdleSpec) -> String {
     let mut out = String::from("\n[machine.idle]\n");
-    if let Some(governor) = spec.governor {
-        let _ = writeln!(out, "governor = \"{}\"", governor.name());
-    }
-    if spec.poll == Some(false) {
-        out += "poll = false\n";
-    }
-    if !spec.disabled.is_empty() {
-        let names: Vec<String> = spec.disabled.iter().map(|n| format!("{n:?}")).collect();
-        let _ = writeln!(out, "disabled = [{}]", names.join(", "));
-    }
-    out += "states = [\n";
-    let us = |ns: Nanos| format!("{}us", ns.0 / 1_000);
-    for s in &spec.states {
-        let name = s.name.replace(['\\', '"'], "_");
-        let _ = write!(
-            out,
-            "    {{ name = \"{name}\", latency = \"{}\", residency = \"{}\"",
-            us(s.latency),
-            us(s.residency)
-        );
-        if let Some(Duration(entry)) = s.entry {
-            let _ = write!(out, ", entry = \"{}\"", us(entry));
+    let mut key = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            let _ = writeln!(out, "{key} = {value}");
         }
-        for (key, set) in [("mwait", s.mwait), ("flushes", s.flushes), ("disabled", s.disabled)] {
-            if set {
-                let _ = write!(out, ", {key} = true");
-            }
-        }
-        out += " },\n";
-    }
-    out + "]\n"
+    };
+    let names =
+        |list: &[String]| format!("[{}]", list.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", "));
+    key("table", spec.table.as_deref().map(quoted));
+    key("governor", spec.governor.map(|g| quoted(g.name())));
+    key("poll", spec.poll.map(|poll| poll.to_string()));
+    key("disabled", (!spec.disabled.is_empty()).then(|| names(&spec.disabled)));
+    key("max_cstate", spec.max_cstate.map(|n| n.to_string()));
+    key("latency_qos", spec.latency_qos.map(|d| time(d.0)));
+    key("latency_factor", spec.latency_factor.map(|f| format!("{f:?}")));
+    let limits = spec.cpu_latency_qos.iter().map(|(cpus, d)| format!("{} = {}", quoted(cpus), time(d.0)));
+    let limits: Vec<String> = limits.collect();
+    key("cpu_latency_qos", (!limits.is_empty()).then(|| format!("{{ {} }}", limits.join(", "))));
+    let states: String = spec.states.iter().map(|s| format!("    {},\n", state_to_toml(s))).collect();
+    key("states", (!spec.states.is_empty()).then(|| format!("[\n{states}]")));
+    out
+}
+
+fn state_to_toml(s: &IdleStateSpec) -> String {
+    let mut parts = vec![
+        format!("name = {}", quoted(&s.name)),
+        format!("latency = {}", time(s.latency)),
+        format!("residency = {}", time(s.residency)),
+    ];
+    parts.extend(s.entry.map(|d| format!("entry = {}", time(d.0))));
+    let flags = [("mwait", s.mwait), ("flushes", s.flushes), ("disabled", s.disabled)];
+    parts.extend(flags.iter().filter(|(_, set)| *set).map(|(flag, _)| format!("{flag} = true")));
+    format!("{{ {} }}", parts.join(", "))
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace(['\\', '"'], "_"))
+}
+
+fn time(ns: Nanos) -> String {
+    if ns.0.is_multiple_of(1_000) { format!("\"{}us\"", ns.0 / 1_000) } else { format!("\"{}ns\"", ns.0) }
 }

@@ -8,6 +8,8 @@ mod imported;
 mod lscpu;
 #[path = "../../../fuzz/readers/machine.rs"]
 mod machine;
+#[path = "../../../fuzz/readers/rtapp.rs"]
+mod rtapp;
 #[path = "../../../fuzz/readers/scenario.rs"]
 mod scenario;
 #[path = "../../../fuzz/readers/sysfs.rs"]
@@ -26,6 +28,11 @@ fn replay(corpus: &str, at_least: usize, read: fn(&[u8])) {
 #[test]
 fn every_scenario_of_the_corpus_is_read_or_refused() {
     replay("scenario", 10, scenario::read);
+}
+
+#[test]
+fn every_workload_of_the_corpus_is_read_or_refused() {
+    replay("rtapp", 6, rtapp::read);
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn toml_and_top_level() {
     fails("", "1:1: there is nothing to run: add a [task.NAME] or a [workload.NAME] table");
     fails(
         "[kernal]\nhz = 250",
-        "1:2: unknown key 'kernal': allowed are name, seed, kernel, machine, costs, run, group, session, at, pipes, \
+        "1:2: unknown key 'kernal': allowed are name, seed, kernel, machine, costs, uncertain, run, group, session, at, pipes, \
          semaphores, mutexes, barriers, job_servers, task, workload (did you mean 'kernel'?)",
     );
     fails("seed = \"x\"", "1:8: found the text \"x\", expected a whole number from 0 to 9223372036854775807");
@@ -77,7 +77,7 @@ fn kernel_machine_costs_and_run() {
             "1:25: \"no_last\" is not a feature: write its name in capitals, like NO_LAST_BUDDY".into(),
         ),
         ("machine.cpus = 0", "1:16: found the number 0, expected a whole number from 1 to 4096".into()),
-        ("machine.cores = 4", "1:9: unknown key 'cores': allowed are preset, cpus, topology, offline, isolcpus, partitions, capacity, without, tick_phase, interference".into()),
+        ("machine.cores = 4", "1:9: unknown key 'cores': allowed are preset, cpus, topology, offline, isolcpus, partitions, capacity, without, tick_phase, interference, idle, frequency, smt, cache, ipc".into()),
         ("costs.preset = \"bare\"", "1:16: unknown value 'bare': allowed are zero, bare-metal, guest".into()),
         (
             "costs.swtich = \"1us\"",
@@ -111,7 +111,7 @@ fn tasks() {
         (
             "name = \"x\"",
             "5:1: unknown key 'name': allowed are count, nice, policy, cpus, start, group, session, \
-             timer_slack, program",
+             timer_slack, class, working_set, program",
         ),
     ];
     for (line, expected) in cases {

@@ -327,6 +327,29 @@ fn one_cpu_each() {
     }
 }
 
+/// smp.md §5.3, §5.7, §5.8, §5.10: three quarters of the exit latency of the state chosen. A tick that comes while the CPU
+/// sleeps cuts one sleep of four in two, and the second part may be in another state: the median is looked at.
+#[test]
+fn idle_states() {
+    let text = scenario!("idle-states");
+    let median =
+        |settings: &[&str]| run(text, settings).of("wakee").latency_after_wakeup.quantile(0.5).0 as f64 / 1e3;
+    between(median(&[]), 99.7, 99.8);
+    between(median(&["machine.idle.latency_qos=10us"]), 7.4, 7.6);
+    between(median(&["machine.idle.table=poll"]), 0.2, 0.21);
+    // A cost of nothing.
+    between(median(&["machine.idle.table=halt"]), 0.0, 0.0);
+}
+
+/// smp.md §5.6, §8: a polling guest is not called by interrupts.
+#[test]
+fn haltpoll() {
+    let text = scenario!("haltpoll");
+    let halting = run(text, &[]).rate("ping");
+    let polling = run(text, &["machine.idle.table=haltpoll"]).rate("ping");
+    assert!(polling > 2.0 * halting, "{polling} and {halting} turns a second");
+}
+
 /// §12.2: 1 ms and 50 µs of slack, and up to 10 µs of path: 1 s / 1.060 ms to 1 s / 1.050 ms.
 #[test]
 fn timer_slack() {
@@ -362,6 +385,56 @@ fn flat_topology() {
     let longest = |ran: Ran| ran.of("worker").latency_after_wakeup.max().0 as f64 / 1e6;
     between(longest(run(text, &[])), 1.0, 12.0);
     between(longest(run(text, &["machine.topology=1x1x4x1"])), 0.0, 0.3);
+}
+
+/// When the tasks of a scenario ended, ms.
+fn ends(text: &str, settings: &[(&str, &str)]) -> Vec<f64> {
+    let settings: Vec<(String, String)> =
+        settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let document = Document::parse(text, "teaching.toml", &settings).unwrap();
+    let config = document.resolve().unwrap().config;
+    let mut simulation = document.scenario.build(1).simulation(config, (), NoHooks);
+    assert_eq!(simulation.run().unwrap().end, End::AllExited);
+    simulation.tasks().iter().filter(|t| !t.kthread).map(|t| t.end.unwrap().0 as f64 / 1e6).collect()
+}
+
+/// The arithmetic of its comment, to 0.01 ms for 0.6 not being a multiple of 1/65536; and with other speeds.
+#[test]
+fn shared_core() {
+    let text = scenario!("shared-core");
+    let near = |settings, long, short| {
+        let ends = ends(text, settings);
+        between(ends[0], long - 0.01, long + 0.01);
+        between(ends[1], short - 0.01, short + 0.01);
+    };
+    near(&[], 1200.0, 900.0);
+    // Cores of their own.
+    near(&[("machine.topology", "1x1x2x1")], 1000.0, 700.0);
+    // At half speed short takes 600 ms, long does 300 of its 600 meanwhile.
+    near(&[("machine.smt.compute", "0.5")], 1300.0, 1000.0);
+}
+
+/// 1 ms of work takes 4.6/4.3 ms on six active cores.
+#[test]
+fn turbo() {
+    let text = scenario!("turbo");
+    assert_eq!(run(text, &[]).of("hog").work, 1000);
+    between(run(text, &["task.hog.count=6"]).rate("hog"), 6.0 * 934.0, 6.0 * 935.0);
+    between(run(text, &["task.hog.count=2"]).rate("hog"), 2.0 * 977.0, 2.0 * 978.3);
+    // schedutil needs some time to see that the hog wants it all.
+    between(run(text, &["machine.frequency.governor=schedutil"]).rate("hog"), 700.0, 999.0);
+}
+
+/// 199 refills of 10.24 us; of 1.28 us for 32 KiB; from another socket's memory at 7.9 GB/s, for 3.9 when away from home.
+#[test]
+fn cold_cache() {
+    let text = scenario!("cold-cache");
+    let near = |ends: Vec<f64>, ms: f64| between(ends[0], ms - 1e-6, ms + 1e-6);
+    near(ends(text, &[]), 200.0 + 199.0 * 0.01024);
+    near(ends(text, &[("task.mover.working_set", "32KiB")]), 200.0 + 199.0 * 0.00128);
+    let away = ends(text, &[("machine.topology", "2x1x1x1")])[0];
+    // Whole ns are lost at each.
+    between(away - 200.0, 100.0 * 0.067_216 + 99.0 * 0.033_182, 100.0 * 0.067_217 + 99.0 * 0.033_183);
 }
 
 /// Every teaching scenario has a test here, and is valid.

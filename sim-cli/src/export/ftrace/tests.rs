@@ -266,6 +266,28 @@ fn only_chosen_events_are_written() {
 }
 
 #[test]
+fn idle_states_are_written_by_number() {
+    let text = r#"
+        machine.idle = { table = "skl", disabled = ["C1"] }
+        run.duration = "1s"
+        task.sleeper.program = [{ forever = [{ sleep = { uniform = ["10us", "5ms"] } }, { run = "50us" }] }]
+    "#;
+    let (trace, _, _) = traced(text, false, &[]);
+    let states: BTreeMap<&str, usize> =
+        events_of(&trace, "cpu_idle").iter().fold(BTreeMap::new(), |mut n, line| {
+            let state = line.split("state=").nth(1).and_then(|s| s.split(' ').next()).unwrap();
+            *n.entry(state).or_default() += 1;
+            n
+        });
+    let left = states["4294967295"];
+    let entered: usize = states.values().sum::<usize>() - left;
+    assert!(
+        states.len() > 2 && !states.contains_key("1") && left <= entered && entered <= left + 1,
+        "{states:?}"
+    );
+}
+
+#[test]
 fn the_first_error_of_the_writer_is_kept() {
     struct Full;
     impl std::io::Write for Full {

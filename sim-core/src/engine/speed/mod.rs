@@ -3,6 +3,7 @@
 //! integrated exactly over pieces of constant speed.
 
 mod clock;
+mod cpufreq;
 mod warmth;
 
 use super::Simulation;
@@ -125,7 +126,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// The planned speed of a CPU changes.
     pub(super) fn plan_speed(&mut self, cpu: CpuId, planned: u32) {
-        self.pace.cpus[cpu.index()].planned = planned;
+        self.pace.cpus[cpu.index()].planned = planned.max(1);
         self.respeed(cpu);
     }
 

@@ -13,19 +13,20 @@ use crate::time::Nanos;
 pub(super) struct Warmth {
     cold: Nanos,
     left: Nanos,
+    /// It runs slower: until [`Happening::Warm`] comes, which may be a little after nothing is left.
+    slow: bool,
 }
 
 impl Warmth {
     /// Speed as far as caches go.
     pub(super) fn factor(&self, config: &CacheConfig) -> u32 {
-        if self.left.is_zero() { FULL_SPEED } else { config.cold_speed }
+        if self.slow { config.cold_speed } else { FULL_SPEED }
     }
 
     /// The task has worked for so long; says whether it was cold.
     pub(super) fn pass(&mut self, done: Nanos) -> bool {
-        let cold = !self.left.is_zero();
         self.left = self.left.saturating_sub(done);
-        cold
+        self.slow
     }
 }
 
@@ -55,7 +56,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let refill = t.footprint.arrive(t.kind.working_set, c.place, &self.pace.caches, config);
         let lost = refill.map_or(Nanos::ZERO, |r| config.time(&r));
         let cold = config.cold_phase(lost);
-        c.warmth = Warmth { cold, left: cold };
+        c.warmth = Warmth { cold, left: cold, slow: !cold.is_zero() };
         if let Some(refill) = refill {
             self.observer.event(self.now, &Event::Refill { cpu, task, refill, lost });
         }
@@ -63,9 +64,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// Foresees when the running task has loaded its working set.
     pub(in crate::engine) fn project_warmth(&mut self, cpu: CpuId, generation: u32) {
-        let left = self.pace.cpus[cpu.index()].warmth.left;
-        if self.pace.on && !left.is_zero() {
-            let at = self.cpus[cpu.index()].progress_from.saturating_add(left);
+        let w = &self.pace.cpus[cpu.index()].warmth;
+        if w.slow {
+            let at = self.cpus[cpu.index()].progress_from.saturating_add(w.left);
             self.queue.push(at.max(self.now), Happening::Warm { cpu, generation });
         }
     }
@@ -74,6 +75,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub(in crate::engine) fn on_warm(&mut self, cpu: CpuId, generation: u32) {
         if self.cpus[cpu.index()].progress_generation == generation {
             self.sync_burst(cpu);
+            self.pace.cpus[cpu.index()].warmth.slow = false;
             self.respeed(cpu);
         }
     }

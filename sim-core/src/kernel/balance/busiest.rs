@@ -34,22 +34,32 @@ impl<H: Hooks> Kernel<H> {
             imb_numa_nr: env.domain.imb_numa_nr.unwrap_or(0),
             dst_load_per_task: self.load_per_task(env.dst),
         };
-        let (mut overload, mut util) = (false, 0);
         let mut groups = domains.groups(env.domain);
         let local = groups.next().expect("a domain has the group of its own CPU");
         self.update_group_capacity(env, local, now);
-        let stats = self.update_sg_lb_stats(env, local, true, &mut overload, now);
-        util += stats.util;
-        let mut sds = DomainStats::begin(&pure, stats);
+        self.refresh_newly_idle(env, now);
+        self.update_sums(&env.domain.span);
+        let in_part = !env.excluded.is_empty() || env.is(DomainFlags::OVERLAP) || self.biases_load(env);
+        let kept = |id, local| {
+            let stats = &self.balancing.group(id).stats;
+            debug_assert!(in_part || *stats == self.update_sg_lb_stats(env, id, local));
+            stats
+        };
+        let mut sds = match in_part {
+            true => DomainStats::begin(&pure, self.update_sg_lb_stats(env, local, true)),
+            false => DomainStats::begin(&pure, *kept(local, true)),
+        };
         for (i, group) in groups.enumerate() {
-            let stats = self.update_sg_lb_stats(env, group, false, &mut overload, now);
-            util += stats.util;
-            sds.add(&pure, i + 1, stats);
+            if in_part {
+                sds.add(&pure, i + 1, &self.update_sg_lb_stats(env, group, false));
+            } else {
+                sds.add(&pure, i + 1, kept(group, false));
+            }
         }
         if env.domain.parent.is_none() {
-            self.balancing.overload = overload;
+            self.balancing.overload = sds.overload;
         }
-        self.update_idle_scan(env, util);
+        self.update_idle_scan(env, sds.total_util);
         let busiest = sds.busiest.and_then(|(i, _)| domains.groups(env.domain).nth(i));
         if let Some(busiest) = busiest.filter(|_| rules.smt_groups) {
             pure.prefer_sibling = domains.group(busiest).child_flags.has(DomainFlags::PREFER_SIBLING);
@@ -85,47 +95,62 @@ impl<H: Hooks> Kernel<H> {
         let interval = ms_to_jiffies(self.balancing.domain(env.sd).balance_interval, self.config.hz);
         let interval = interval.clamp(1, self.balancing.max_lb_interval);
         let record = self.balancing.group_mut(group);
-        record.capacity = capacity;
+        record.stats.capacity = capacity;
         record.next_update = jiffy + interval;
     }
 
+    /// Adds up what the CPUs of a group that take part count for.
+    ///
     /// Mirrors: `update_sg_lb_stats()`, v4.19–v6.5.
-    fn update_sg_lb_stats(
-        &mut self,
-        env: &LbEnv<'_>,
-        id: SchedGroupId,
-        local: bool,
-        overload: &mut bool,
-        now: Instant,
-    ) -> GroupStats {
+    fn update_sg_lb_stats(&self, env: &LbEnv<'_>, id: SchedGroupId, local: bool) -> GroupStats {
         let group = env.domains.group(id);
-        let record = *self.balancing.group(id);
-        let mut g = GroupStats::empty(record.capacity, group.weight, group.cores);
-        g.imbalance_flag = record.imbalance;
-        g.smt_core = group.child_flags.has(DomainFlags::SHARE_CPUCAPACITY);
-        let index = load_index(env.domain.level, env.idle);
+        let record = &self.balancing.group(id).stats;
+        let mut g = GroupStats {
+            capacity: record.capacity,
+            imbalance_flag: record.imbalance_flag,
+            ..GroupStats::of(group)
+        };
+        for cpu in env.cpus(group) {
+            let counts = self.balancing.sums.cpu(cpu);
+            debug_assert_eq!(*counts, self.count(cpu), "what changes counts marks {cpu:?}");
+            g.count(counts);
+        }
+        if self.biases_load(env) {
+            let index = load_index(env.domain.level, env.idle);
+            let biased = if local { Self::target_load } else { Self::source_load };
+            g.load = env.cpus(group).map(|c| biased(self, c, index)).sum();
+        }
+        g
+    }
+
+    /// Loads are seen with the bias of the past (4.19).
+    fn biases_load(&self, env: &LbEnv<'_>) -> bool {
+        self.config.rules.balance.balancer == Balancer::AverageLoad
+            && load_index(env.domain.level, env.idle) > 0
+            && self.config.features.enabled(Feature::LbBias)
+    }
+
+    /// Before 5.13 a newly-idle pass refreshes the blocked load of the tickless CPUs it looks at.
+    ///
+    /// Mirrors: the call of `update_nohz_stats()` in `update_sg_lb_stats()`, v4.19–v5.12.
+    fn refresh_newly_idle(&mut self, env: &LbEnv<'_>, now: Instant) {
         let refresh = env.idle == IdleType::NewlyIdle
             && !self.config.rules.balance.nohz_newidle_deferred
             && self.balancing.nohz.has_blocked;
-        for cpu in env.cpus(group) {
-            if refresh {
-                self.update_nohz_stats(cpu, now);
-            }
-            g.load += match (self.config.rules.balance.balancer, local) {
-                (Balancer::GroupTypes, _) => self.cpu_load(cpu),
-                (Balancer::AverageLoad, true) => self.target_load(cpu, index),
-                (Balancer::AverageLoad, false) => self.source_load(cpu, index),
-            };
-            g.plain_load += self.cpu_load(cpu);
-            g.util += self.cpu_util(cpu);
-            g.runnable += self.cpu_runnable(cpu);
-            g.h_nr_running += self.h_nr_running(cpu);
-            let rq = &self.rqs[cpu.index()];
-            g.nr_running += rq.nr_running;
-            g.idle_cpus += u32::from(rq.is_idle());
-            *overload |= rq.nr_running > 1;
+        if !refresh {
+            return;
         }
-        g
+        let mut tickless = std::mem::take(&mut self.balancing.others);
+        tickless.copy_from(&self.balancing.nohz.idle_mask);
+        tickless.and_with(&env.domain.span);
+        for group in env.domains.groups(env.domain) {
+            for cpu in tickless.iter_and(&env.domains.group(group).cpus) {
+                if !env.excluded.contains(&cpu) {
+                    self.update_nohz_stats(cpu, now);
+                }
+            }
+        }
+        self.balancing.others = tickless;
     }
 
     /// How many CPUs searches for an idle one in this cache examine from now on.

@@ -28,16 +28,24 @@ pub(super) fn classify(env: &Env<'_>, g: &mut GroupStats) {
 }
 
 /// Where siblings are preferred, a group with two tasks more than a local group with capacity counts as overloaded.
-pub(super) const fn pull_to_sibling(env: &Env<'_>, local: &GroupStats, g: &mut GroupStats) {
+const fn pull_to_sibling(env: &Env<'_>, local: &GroupStats, g: &mut GroupStats) {
     if env.prefer_sibling && has_capacity(env, local) && g.h_nr_running > local.h_nr_running + 1 {
         g.kind = GroupType::Overloaded;
     }
 }
 
-/// Whether a group replaces the busiest so far.
-pub(super) fn is_busier(g: &GroupStats, busiest: Option<&GroupStats>) -> bool {
+/// The group, classified, if it replaces the busiest so far.
+pub(super) fn busier(
+    env: &Env<'_>,
+    local: &GroupStats,
+    g: &GroupStats,
+    busiest: Option<&GroupStats>,
+) -> Option<GroupStats> {
+    let mut g = *g;
+    classify(env, &mut g);
+    pull_to_sibling(env, local, &mut g);
     let (kind, avg_load) = busiest.map_or((GroupType::Other, 0), |b| (b.kind, b.avg_load));
-    (g.kind, g.avg_load) > (kind, avg_load)
+    ((g.kind, g.avg_load) > (kind, avg_load)).then_some(g)
 }
 
 /// What the local group is to take from the busiest.

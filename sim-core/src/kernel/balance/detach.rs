@@ -127,7 +127,7 @@ impl<H: Hooks> Kernel<H> {
 
     /// Whether a task may move, and whether its cache contents should keep it.
     ///
-    /// Mirrors: `can_migrate_task()`, v4.19–v6.5; smp.md §4.4.9.
+    /// Mirrors: `can_migrate_task()`, v4.19–v6.5; smp.md §4.4.9. Deviates: D-161.
     pub(super) fn can_migrate_task(&mut self, env: &mut LbEnv<'_>, task: TaskId) -> bool {
         if !self.may_run_on_destination(env, task) {
             return false;

@@ -3,7 +3,6 @@
 //! Mirrors: `group_classify()`, `update_sd_pick_busiest()`, `find_busiest_group()`, v5.5–v6.6; smp.md §4.4.2–§4.4.6.
 
 use super::imbalance::{calculate_imbalance, sibling_imbalance};
-use super::rules::BalanceRules;
 use super::stats::{DomainStats, Env, GroupStats, Imbalance};
 use crate::observe::{BalancedBecause, GroupType, IdleType};
 
@@ -20,10 +19,9 @@ const fn has_capacity(env: &Env<'_>, g: &GroupStats) -> bool {
     g.nr_running < g.weight || (!tasks_wait(env, g) && g.capacity * 100 > g.util * env.pct)
 }
 
-/// Fills in type and, for overloaded groups, average load.
-pub(in crate::kernel) fn classify(env: &Env<'_>, g: &mut GroupStats, local: bool) {
+fn kind(env: &Env<'_>, g: &GroupStats, local: bool) -> GroupType {
     let relieve = env.rules.smt_groups && env.idle != IdleType::NotIdle && !local;
-    g.kind = if is_overloaded(env, g) {
+    if is_overloaded(env, g) {
         GroupType::Overloaded
     } else if g.imbalance_flag {
         GroupType::Imbalanced
@@ -33,31 +31,41 @@ pub(in crate::kernel) fn classify(env: &Env<'_>, g: &mut GroupStats, local: bool
         GroupType::HasSpare
     } else {
         GroupType::FullyBusy
-    };
-    if g.kind == GroupType::Overloaded {
-        g.avg_load = g.scaled_load();
     }
 }
 
-/// Whether a group replaces the busiest so far.
-pub(super) fn is_busier(rules: &BalanceRules, g: &GroupStats, busiest: Option<&GroupStats>) -> bool {
+/// The average load, which only overloaded groups have.
+const fn avg_load(kind: GroupType, g: &GroupStats) -> u64 {
+    if matches!(kind, GroupType::Overloaded) { g.scaled_load() } else { 0 }
+}
+
+/// Fills in type and, for overloaded groups, average load.
+pub(in crate::kernel) fn classify(env: &Env<'_>, g: &mut GroupStats, local: bool) {
+    g.kind = kind(env, g, local);
+    g.avg_load = avg_load(g.kind, g);
+}
+
+/// The group, classified, if it replaces the busiest so far.
+pub(super) fn busier(env: &Env<'_>, g: &GroupStats, busiest: Option<&GroupStats>) -> Option<GroupStats> {
     if g.h_nr_running == 0 {
-        return false;
+        return None;
     }
-    let Some(b) = busiest else { return true };
-    if g.kind != b.kind {
-        return g.kind > b.kind;
-    }
-    match g.kind {
-        GroupType::Overloaded => g.avg_load > b.avg_load,
-        GroupType::HasSpare => {
-            g.idle_cpus < b.idle_cpus
-                || rules.spare_tie_by_tasks && g.idle_cpus == b.idle_cpus && g.nr_running > b.nr_running
-        }
-        // Average loads are not computed below overloaded, hence equal.
-        GroupType::FullyBusy => rules.smt_groups && !b.smt_core,
-        GroupType::Other | GroupType::SmtBalance | GroupType::Imbalanced => false,
-    }
+    let (rules, kind) = (env.rules, kind(env, g, false));
+    let busier = match busiest {
+        None => true,
+        Some(b) if kind != b.kind => kind > b.kind,
+        Some(b) => match kind {
+            GroupType::Overloaded => g.scaled_load() > b.avg_load,
+            GroupType::HasSpare => {
+                g.idle_cpus < b.idle_cpus
+                    || rules.spare_tie_by_tasks && g.idle_cpus == b.idle_cpus && g.nr_running > b.nr_running
+            }
+            // Average loads are not computed below overloaded, hence equal.
+            GroupType::FullyBusy => rules.smt_groups && !b.smt_core,
+            GroupType::Other | GroupType::SmtBalance | GroupType::Imbalanced => false,
+        },
+    };
+    busier.then(|| GroupStats { kind, avg_load: avg_load(kind, g), ..*g })
 }
 
 /// What the local group is to take from the busiest.

@@ -14,6 +14,7 @@ mod periodic;
 pub(in crate::kernel) mod rules;
 mod state;
 pub(crate) mod stats;
+mod sums;
 #[cfg(test)]
 mod tables;
 #[cfg(test)]

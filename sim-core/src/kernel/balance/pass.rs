@@ -138,7 +138,7 @@ impl<H: Hooks> Kernel<H> {
         }
         if let Some(parent) = env.domain.parent.filter(|_| env.some_pinned && env.imbalance.amount > 0) {
             let group = env.domains.local_group(env.domains.domain(parent));
-            self.balancing.group_mut(group).imbalance = true;
+            self.balancing.group_mut(group).stats.imbalance_flag = true;
         }
     }
 
@@ -210,7 +210,7 @@ impl<H: Hooks> Kernel<H> {
             Outcome::NotChosen | Outcome::NoBusiestGroup(_) | Outcome::NoBusiestQueue => {
                 if let Some(parent) = env.domain.parent.filter(|_| !env.all_pinned) {
                     let group = env.domains.local_group(env.domains.domain(parent));
-                    self.balancing.group_mut(group).imbalance = false;
+                    self.balancing.group_mut(group).stats.imbalance_flag = false;
                 }
                 true
             }

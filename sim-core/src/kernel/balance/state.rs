@@ -1,6 +1,8 @@
 //! What balancing remembers: per CPU, per domain, per group, per last-level cache, for the machine.
 
 use super::env::LOOP_BREAK;
+use super::stats::GroupStats;
+use super::sums::Sums;
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::KernelConfig;
@@ -138,15 +140,13 @@ impl NewidleSuccess {
     }
 }
 
-/// A group's capacity record (`sgc`).
+/// What is kept of a group: its capacity record (`sgc`), and sums over its CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::kernel) struct GroupBalance {
-    /// Capacity of its CPUs for fair tasks.
-    pub(in crate::kernel) capacity: u64,
-    /// Jiffy from which newly-idle passes refresh it.
+    /// Its capacity, its flag, and its counts as [`sums`](super::sums) keeps them.
+    pub(in crate::kernel) stats: GroupStats,
+    /// Jiffy from which newly-idle passes refresh its capacity.
     pub(super) next_update: u64,
-    /// Affinity hindered balancing inside it.
-    pub(in crate::kernel) imbalance: bool,
 }
 
 /// The machine's tickless idle CPUs.
@@ -186,7 +186,8 @@ impl LlcShared {
 #[derive(Clone, Debug)]
 pub(in crate::kernel) struct Balancing {
     domains: Vec<DomainBalance>,
-    groups: Vec<GroupBalance>,
+    pub(super) groups: Vec<GroupBalance>,
+    pub(in crate::kernel) sums: Sums,
     pub(super) nohz: Nohz,
     /// Some CPU has more than one runnable task (`rd->overload`).
     pub(in crate::kernel) overload: bool,
@@ -215,12 +216,14 @@ impl Balancing {
             next_decay: 0,
             newidle: NewidleSuccess::new(),
         };
-        let group = |_| GroupBalance { capacity: 0, next_update: 0, imbalance: false };
+        let group =
+            |i| GroupBalance { stats: GroupStats::of(domains.group(SchedGroupId::new(i))), next_update: 0 };
         let mut none = CpuMask::first(config.cpus);
         none.clear();
         Balancing {
             domains: (0..domains.nr_domains()).map(domain).collect(),
             groups: (0..domains.nr_all_groups()).map(group).collect(),
+            sums: Sums::new(config.cpus, domains),
             nohz: Nohz { idle_mask: none.clone(), ..Nohz::default() },
             overload: false,
             max_lb_interval: (u64::from(config.hz) * config.topology.online().count() as u64 / 10).max(1),
@@ -235,7 +238,7 @@ impl Balancing {
     /// Sums the groups' capacities; `capacity` is a CPU's.
     pub(in crate::kernel) fn set_capacities(&mut self, domains: &Domains, capacity: impl Fn(CpuId) -> u64) {
         for (i, group) in self.groups.iter_mut().enumerate() {
-            group.capacity = domains.group(SchedGroupId::new(i)).cpus.iter().map(&capacity).sum();
+            group.stats.capacity = domains.group(SchedGroupId::new(i)).cpus.iter().map(&capacity).sum();
         }
     }
 

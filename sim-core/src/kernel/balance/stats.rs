@@ -3,6 +3,7 @@
 
 use super::rules::{BalanceRules, Balancer};
 use super::{classic, group_types};
+use crate::kernel::domains::{DomainFlags, SchedGroup};
 use crate::observe::{BalancedBecause, GroupType, IdleType, MigrationType};
 
 /// Full capacity of one CPU (`SCHED_CAPACITY_SCALE`).
@@ -48,6 +49,8 @@ pub(crate) struct GroupStats {
     pub(in crate::kernel) h_nr_running: u32,
     /// Its idle CPUs.
     pub(crate) idle_cpus: u32,
+    /// Its CPUs with two tasks or more.
+    pub(super) overloaded: u32,
     /// Its CPUs.
     pub(in crate::kernel) weight: u32,
     /// Its cores.
@@ -76,6 +79,7 @@ impl GroupStats {
             nr_running: 0,
             h_nr_running: 0,
             idle_cpus: 0,
+            overloaded: 0,
             weight,
             cores,
             imbalance_flag: false,
@@ -84,6 +88,13 @@ impl GroupStats {
             load_per_task: 0,
             kind: GroupType::Other,
         }
+    }
+
+    /// A live group before its CPUs are counted and its capacity is known.
+    pub(super) const fn of(group: &SchedGroup) -> GroupStats {
+        let mut stats = GroupStats::empty(0, group.weight, group.cores);
+        stats.smt_core = group.child_flags.has(DomainFlags::SHARE_CPUCAPACITY);
+        stats
     }
 
     /// `load` per unit of capacity, scaled.
@@ -103,6 +114,10 @@ pub(super) struct DomainStats {
     pub(super) total_load: u64,
     /// Capacity of all groups.
     pub(super) total_capacity: u64,
+    /// Utilisation of all groups.
+    pub(super) total_util: u64,
+    /// Some CPU has two tasks or more.
+    pub(super) overload: bool,
 }
 
 impl DomainStats {
@@ -110,27 +125,34 @@ impl DomainStats {
     ///
     /// Mirrors: `update_sd_lb_stats()`, v4.19–v6.6.
     pub(super) fn begin(env: &Env<'_>, mut local: GroupStats) -> DomainStats {
-        classify(env, &mut local, true);
-        DomainStats { total_load: local.load, total_capacity: local.capacity, local, busiest: None }
+        match env.rules.balancer {
+            Balancer::AverageLoad => classic::classify(env, &mut local),
+            Balancer::GroupTypes => group_types::classify(env, &mut local, true),
+        }
+        DomainStats {
+            local,
+            busiest: None,
+            total_load: local.load,
+            total_capacity: local.capacity,
+            total_util: local.util,
+            overload: local.overloaded > 0,
+        }
     }
 
     /// Adds another group; keeps it if it is busier than those before.
-    pub(super) fn add(&mut self, env: &Env<'_>, number: usize, mut group: GroupStats) {
-        classify(env, &mut group, false);
+    pub(super) fn add(&mut self, env: &Env<'_>, number: usize, group: &GroupStats) {
+        let busiest = self.busiest.as_ref().map(|(_, b)| b);
         let busier = match env.rules.balancer {
-            Balancer::AverageLoad => {
-                classic::pull_to_sibling(env, &self.local, &mut group);
-                classic::is_busier(&group, self.busiest.as_ref().map(|(_, b)| b))
-            }
-            Balancer::GroupTypes => {
-                group_types::is_busier(env.rules, &group, self.busiest.as_ref().map(|(_, b)| b))
-            }
+            Balancer::AverageLoad => classic::busier(env, &self.local, group, busiest),
+            Balancer::GroupTypes => group_types::busier(env, group, busiest),
         };
-        if busier {
+        if let Some(group) = busier {
             self.busiest = Some((number, group));
         }
         self.total_load += group.load;
         self.total_capacity += group.capacity;
+        self.total_util += group.util;
+        self.overload |= group.overloaded > 0;
     }
 
     /// Load of the whole domain per unit of capacity, scaled.
@@ -151,14 +173,6 @@ pub(super) struct Imbalance {
 impl Imbalance {
     pub(super) const fn new(kind: MigrationType, amount: u64) -> Imbalance {
         Imbalance { kind, amount: amount.cast_signed() }
-    }
-}
-
-/// Fills in what follows from the counts of a group.
-fn classify(env: &Env<'_>, group: &mut GroupStats, local: bool) {
-    match env.rules.balancer {
-        Balancer::AverageLoad => classic::classify(env, group),
-        Balancer::GroupTypes => group_types::classify(env, group, local),
     }
 }
 

@@ -88,7 +88,7 @@ fn ask(profile: &str, level: Level, idle: IdleType, groups: &[&[Cpu]]) -> Answer
     };
     let mut sds = DomainStats::begin(&env, stats(groups[0]));
     for (i, g) in groups.iter().enumerate().skip(1) {
-        sds.add(&env, i, stats(g));
+        sds.add(&env, i, &stats(g));
     }
     find_busiest_group(&env, &sds).map(|i| (i.kind, i.amount))
 }

@@ -3,7 +3,8 @@
 //! Everything here is fixed once built. What changes while balancing (intervals, failures, times) is kept by the balancer in
 //! tables indexed by [`DomainId`], [`SchedGroupId`] and [`LlcId`].
 //!
-//! Mirrors: `build_sched_domains`, v4.19–v6.6. Left out: `SD_ASYM_PACKING` and the energy model's domains (smp.md §1.5).
+//! Mirrors: `build_sched_domains`, v4.19–v6.6. Left out: `SD_ASYM_PACKING` and the energy model's
+//! domains (smp.md §1.5). Deviates: D-160.
 
 mod attach;
 mod build;

@@ -137,6 +137,7 @@ impl<H: Hooks> Kernel<H> {
         now: Instant,
         o: &mut O,
     ) {
+        self.balancing.sums.mark(self.tasks[task.index()].cpu);
         self.util_est_enqueue(task);
         let mut flags = flags;
         let mut idle = false;
@@ -173,6 +174,7 @@ impl<H: Hooks> Kernel<H> {
         now: Instant,
         o: &mut O,
     ) {
+        self.balancing.sums.mark(self.tasks[task.index()].cpu);
         let mut sleeps = why == Dequeue::Sleep;
         let mut emptied = true;
         let mut idle = false;

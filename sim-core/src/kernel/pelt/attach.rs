@@ -47,6 +47,7 @@ impl<H: Hooks> Kernel<H> {
     ///
     /// Mirrors: `attach_entity_load_avg()`, v4.19–v6.5.
     pub(super) fn attach_entity_load_avg(&mut self, q: CfsRqId, se: EntityId) {
+        self.mark_queue(q);
         let rules = self.config.rules.pelt;
         let weight = self.se_weight(se);
         let queue = &mut self.cfs_rqs[q.index()];
@@ -91,6 +92,7 @@ impl<H: Hooks> Kernel<H> {
 
     /// Mirrors: `enqueue_load_avg()`, v4.19–v6.5.
     fn enqueue_load_avg(&mut self, q: CfsRqId, se: EntityId) {
+        self.mark_queue(q);
         let (weight, a) = (self.se_weight(se), self.entities[se.index()].avg);
         let avg = &mut self.cfs_rqs[q.index()].avg;
         avg.load_avg += a.load_avg;
@@ -99,6 +101,7 @@ impl<H: Hooks> Kernel<H> {
 
     /// Mirrors: `dequeue_load_avg()`, v4.19–v6.5.
     fn dequeue_load_avg(&mut self, q: CfsRqId, se: EntityId) {
+        self.mark_queue(q);
         let (weight, a) = (self.se_weight(se), self.entities[se.index()].avg);
         let SchedAvg { load_avg, load_sum, .. } = &mut self.cfs_rqs[q.index()].avg;
         let consistent = self.config.rules.pelt.sums_kept_consistent;

@@ -94,6 +94,7 @@ impl<H: Hooks> Kernel<H> {
         pelt.cpu_scale = scale.clamp(1, CAPACITY_SCALE);
         pelt.capacity_orig = if shared { SMT_GAIN / u64::from(threads) } else { pelt.cpu_scale };
         pelt.capacity = pelt.capacity_orig;
+        self.balancing.sums.mark(cpu);
     }
 
     pub(super) fn root_avg(&self, cpu: CpuId) -> &SchedAvg {

@@ -53,6 +53,7 @@ impl<H: Hooks> Kernel<H> {
             return false;
         }
         let came = std::mem::take(&mut pelt.propagate_sum);
+        self.mark_queue(q);
         self.add_tg_cfs_propagate(q, came);
         self.follow_util(q, se, inner);
         if self.config.rules.pelt.runnable_is_time {

@@ -62,6 +62,7 @@ impl<H: Hooks> Kernel<H> {
         if self.config.rules.pelt.runnable_is_time || !self.tracks_load() {
             return;
         }
+        self.mark_queue(q);
         let (weight, e) = (self.se_runnable(se), &self.entities[se.index()]);
         let queue = &mut self.cfs_rqs[q.index()];
         queue.pelt.runnable_weight += e.runnable_weight;
@@ -76,6 +77,7 @@ impl<H: Hooks> Kernel<H> {
         if self.config.rules.pelt.runnable_is_time || !self.tracks_load() {
             return;
         }
+        self.mark_queue(q);
         let (weight, e) = (self.se_runnable(se), &self.entities[se.index()]);
         let queue = &mut self.cfs_rqs[q.index()];
         queue.pelt.runnable_weight -= e.runnable_weight;

@@ -123,6 +123,9 @@ impl<H: Hooks> Kernel<H> {
         if aged {
             avg.average(1, 1);
         }
+        if removed || aged {
+            self.mark_queue(q);
+        }
         removed || aged
     }
 

@@ -108,6 +108,9 @@ cost_table! {
     /// A context switch, charged to the incoming task.
     context_switch ["direct cost 1.1 to 1.5 us between threads on a current x86 (pipe ping-pong), 1.5 to 2.5 us between processes"]
         1500 in 1100..2500, 1500 in 1100..2500
+    /// The same between threads of one process, which share their page tables.
+    thread_switch ["direct cost 1.1 to 1.5 us between threads on a current x86 (pipe ping-pong)"]
+        1300 in 1100..1500, 1300 in 1100..1500
     /// From the wake-up on an idle CPU to its `__schedule`.
     idle_exit ["shallow idle state (C1) about 2 us; a halted virtual CPU is woken through the hypervisor, 10 to 50 us"]
         2000 in 1000..4000, 20000 in 10000..50000

@@ -7,6 +7,7 @@ mod ladder;
 mod menu;
 mod rules;
 mod state;
+mod state_table;
 mod tables;
 mod teo;
 mod teo_bins;
@@ -19,7 +20,8 @@ pub use ladder::Ladder;
 pub use menu::Menu;
 pub use rules::{IdleRules, PollLimit, TeoForm};
 pub use state::{ExitTime, IdleState, Table};
-pub use tables::{StateTable, TABLES};
+pub use state_table::StateTable;
+pub use tables::TABLES;
 pub use teo::Teo;
 pub use teo_bins::TeoBins;
 
@@ -30,7 +32,7 @@ use serde::Serialize;
 /// The part of a state's worst case that leaving it takes, in 1024ths: three quarters.
 ///
 /// Source: tables hold worst cases; measured wake-ups from C6 of clients are well below them (20 to 60 µs of 85), those of
-/// servers nearer to them. A parameter with the range 0.5 to 1; not certain.
+/// servers nearer to them. A parameter with the range 0.5 to 1; not certain. Deviates: D-170.
 pub const LATENCY_PART: u32 = 768;
 
 /// The most states of a CPU (`CPUIDLE_STATE_MAX`).
@@ -51,6 +53,12 @@ pub struct IdleConfig {
     pub latency_limit: Nanos,
     /// The longest of single CPUs (`pm_qos_resume_latency_us`).
     pub cpu_latency_limits: Vec<(CpuId, Nanos)>,
+    /// The interval of the kernel's own timers on a CPU: what a governor takes for the next timer is never further away. They
+    /// do not fire here (D-172).
+    ///
+    /// Source: the soft-lockup watchdog's timer comes every 2/5 of `watchdog_thresh`, 10 s by default
+    /// (Documentation/admin-guide/lockup-watchdogs.rst).
+    pub kernel_timer: Nanos,
     /// From the write of the flag word to a polling CPU's notice of it.
     ///
     /// Source: 0.1 to 0.3 µs to see the flag.
@@ -68,6 +76,7 @@ impl Default for IdleConfig {
             governor: GovernorKind::Menu,
             latency_limit: NO_LATENCY_LIMIT,
             cpu_latency_limits: Vec::new(),
+            kernel_timer: Nanos::from_secs(4),
             poll_notice: Nanos(200),
             tick_restart: Nanos::from_micros(1),
         }

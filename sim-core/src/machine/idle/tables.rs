@@ -1,18 +1,7 @@
 //! State tables of known CPUs: the figures kernels carry for them, with their sources.
 
 use super::governor::GovernorKind;
-use super::state::{ExitTime, IdleState};
-use crate::time::Nanos;
-
-/// A row of a table: name, exit latency and target residency in µs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Row {
-    name: &'static str,
-    latency_us: u32,
-    residency_us: u32,
-    /// What of the latency is entering, µs, where it is stated.
-    entry_us: Option<u32>,
-}
+use super::state_table::{Row, StateTable};
 
 const fn row(name: &'static str, latency_us: u32, residency_us: u32) -> Row {
     Row { name, latency_us, residency_us, entry_us: None }
@@ -20,29 +9,6 @@ const fn row(name: &'static str, latency_us: u32, residency_us: u32) -> Row {
 
 const fn entering(entry_us: u32, row: Row) -> Row {
     Row { entry_us: Some(entry_us), ..row }
-}
-
-/// The idle states of a kind of CPUs.
-#[derive(Debug)]
-pub struct StateTable {
-    /// Name in scenarios.
-    pub name: &'static str,
-    /// Which CPUs.
-    pub about: &'static str,
-    /// Where the figures come from.
-    pub source: &'static str,
-    /// The governor it comes with.
-    pub governor: GovernorKind,
-    poll: bool,
-    rows: &'static [Row],
-    /// So many of the rows, from the first on, watch the flag word (MWAIT).
-    monitors: usize,
-    /// So many of the rows keep the core's caches.
-    keeps_caches: usize,
-    /// Rows that are off by default.
-    off: &'static [&'static str],
-    /// Leaving goes through the hypervisor, or is what the table of costs says of waking an idle CPU.
-    exit_by_cost: bool,
 }
 
 const INTEL_IDLE: &str = "intel_idle's table, the same in 5.4 and 6.6: worst cases";
@@ -278,37 +244,3 @@ pub const TABLES: &[StateTable] = &[
         ..halting("poll", "CPUs that never halt (idle=poll)", GovernorKind::None, &[])
     },
 ];
-
-impl StateTable {
-    /// Looks a table up by name.
-    ///
-    /// # Errors
-    /// The names there are.
-    pub fn by_name(name: &str) -> Result<&'static StateTable, String> {
-        TABLES.iter().find(|t| t.name == name).ok_or_else(|| {
-            let all: Vec<_> = TABLES.iter().map(|t| t.name).collect();
-            format!("'{name:.60}' is not a table of idle states: allowed are {}", all.join(", "))
-        })
-    }
-
-    /// The states; leaving takes this part of the worst case, in 1024ths, unless the table says it.
-    pub fn states(&self, part: u32) -> Vec<IdleState> {
-        let us = |n: u32| Nanos::from_micros(n.into());
-        let state = |(i, r): (usize, &Row)| IdleState {
-            name: r.name.to_owned(),
-            latency: us(r.latency_us),
-            residency: us(r.residency_us),
-            exit: match r.entry_us {
-                _ if self.exit_by_cost => ExitTime::IdleExitCost,
-                Some(entry) => ExitTime::AfterEntry(us(entry)),
-                None => ExitTime::Part(part),
-            },
-            polling: false,
-            monitors: i < self.monitors,
-            flushes: i >= self.keeps_caches,
-            disabled: self.off.contains(&r.name),
-        };
-        let poll = self.poll.then(IdleState::poll);
-        poll.into_iter().chain(self.rows.iter().enumerate().map(state)).collect()
-    }
-}

@@ -106,7 +106,7 @@ impl Teo {
         mean
     }
 
-    /// Learns from a stay in a state.
+    /// Learns from a stay in a state. Deviates: D-174.
     ///
     /// Mirrors: `teo_update()`, v5.1–v5.13.
     pub fn reflect(&mut self, table: &Table, slept: &Slept) {

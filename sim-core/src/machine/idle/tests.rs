@@ -302,4 +302,7 @@ fn entering_and_leaving_make_up_the_worst_case() {
     assert_eq!(juno[1].entry_and_exit(Nanos::ZERO), (Nanos::from_micros(300), Nanos::from_micros(1_200)));
     let halt = StateTable::by_name("halt").unwrap().states(512);
     assert_eq!(halt[0].entry_and_exit(Nanos(7)), (Nanos::ZERO, Nanos(7)));
+    let mut free = IdleConfig::of(StateTable::by_name("skl").unwrap());
+    free.leave_at_once();
+    assert!(free.states.iter().all(|s| s.entry_and_exit(Nanos(7)) == (Nanos::ZERO, Nanos::ZERO)));
 }

@@ -1,7 +1,7 @@
 //! `[machine.idle]`: the idle states of the CPUs, and who chooses among them.
 
 use crate::schema::Names;
-use crate::units::{Duration, Whole, duration, optional_whole};
+use crate::units::{CpuList, Duration, Whole, duration, optional_whole};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,11 @@ pub struct IdleSpec {
     pub latency_qos: Option<Duration>,
     /// The longest exit latency allowed to single CPUs by cpulist (`pm_qos_resume_latency_us`).
     #[serde(default, rename(serialize = "cpu_latency_qos_ns"), skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<CpuList, Duration>")]
     pub cpu_latency_qos: BTreeMap<String, Duration>,
+    /// The kernel's own timers on a CPU come this often, as far as governors are concerned; 4 s unless given.
+    #[serde(default, rename(serialize = "kernel_timer_ns"), skip_serializing_if = "Option::is_none")]
+    pub kernel_timer: Option<Duration>,
     /// The part of the exit latency, which is the worst case, that leaving a state takes once it has been entered: 0.75
     /// unless given; likely 0.5 to 1.
     #[serde(default, deserialize_with = "part", skip_serializing_if = "Option::is_none")]
@@ -116,6 +120,10 @@ impl IdleSpec {
         }
         if config.governor == GovernorKind::Haltpoll && !rules.idle.haltpoll_driver {
             return mistake(&["governor"], "this kernel has no governor haltpoll: it came with 5.4");
+        }
+        config.kernel_timer = self.kernel_timer.map_or(config.kernel_timer, |d| d.0);
+        if config.kernel_timer.is_zero() {
+            return mistake(&["kernel_timer"], "0 ns: timers that come all the time leave no idle time");
         }
         config.latency_limit = self.latency_qos.map_or(config.latency_limit, |d| d.0);
         for (list, limit) in &self.cpu_latency_qos {

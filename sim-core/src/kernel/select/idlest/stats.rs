@@ -140,10 +140,10 @@ impl<H: Hooks> Kernel<H> {
     }
 
     fn group_capacity(&self, id: SchedGroupId) -> u64 {
-        self.balancing.group(id).capacity
+        self.balancing.group(id).stats.capacity
     }
 
     fn group_imbalance(&self, id: SchedGroupId) -> bool {
-        self.balancing.group(id).imbalance
+        self.balancing.group(id).stats.imbalance_flag
     }
 }

@@ -1,0 +1,3 @@
+//! Published measurements: compact data in `validation/published/`, and what the simulator makes of the same experiments.
+
+pub mod smt;

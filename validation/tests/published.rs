@@ -1,0 +1,26 @@
+//! Predictions of published series, as `cfsim validate smt` makes them, and how far they are off.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use validation::published::smt::{self, Role, TOLERANCE_POINTS};
+
+/// Ratios that are off by more than the tolerance. Why:
+///
+/// With 4 jobs the published builds lose 5 to 7 % with hyper-threading, the simulated ones 1 to 2: which tasks share a core
+/// while another idles is the same, so something else costs there. dom0 gains more by hyper-threading than bare metal does
+/// in the measurements; the only difference here is what paths cost. A guest of 4 CPUs loses by hyper-threading if its
+/// hypervisor puts two of them on one core; here each has its own (D-186).
+const KNOWN_MISSES: &[(&str, u32)] =
+    &[("kb-dom0-ht", 4), ("kb-dom0-ht", 16), ("kb-hvm4-ht", 8), ("kb-hvm4-ht", 16)];
+
+#[test]
+fn one_factor_for_hyper_threading() {
+    let report = smt::compare(300, 1).unwrap();
+    let text = report.to_text();
+    // The literature: each thread at 0.60 to 0.65, both together 0.9 to 1.7 times one.
+    assert!((600..=700).contains(&report.factor), "{text}");
+    let judged = report.rows.iter().filter(|r| r.role == Role::Judge);
+    let missed: Vec<(&str, u32)> =
+        judged.filter(|r| r.off_by().abs() > TOLERANCE_POINTS).map(|r| (r.series.as_str(), r.jobs)).collect();
+    assert_eq!(missed, KNOWN_MISSES, "{text}");
+}
