@@ -18,6 +18,7 @@ mod domains;
 mod fork_migrate;
 mod group_changes;
 mod groups;
+mod haltpoll;
 mod hand;
 mod hogs;
 mod host;
