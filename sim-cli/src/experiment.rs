@@ -7,10 +7,11 @@ use crate::pace::{self, PaceReport};
 use crate::schedule_digest::ScheduleDigest;
 use crate::spread::{self, SpreadReport};
 use crate::waits::{self, UnfinishedTask};
+use crate::walltime::{self, WalltimeReport};
 use rayon::prelude::*;
 use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
-use sim_core::observe::{IdleStats, Metrics, PaceMetrics, Spread, TaskMetrics};
+use sim_core::observe::{IdleStats, Metrics, PaceMetrics, Spread, TaskMetrics, Walltime};
 use sim_core::{End, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub(crate) struct RunResult {
     pub(crate) nontask: Nanos,
     /// What several CPUs did; none on a machine with one.
     pub(crate) spread: Option<SpreadReport>,
+    /// Where the CPUs' time went; none on an undisturbed machine of metal.
+    pub(crate) walltime: Option<WalltimeReport>,
     /// What idle states were used; none on a machine without them.
     pub(crate) idle: Option<IdleReport>,
     /// How fast work went; none where nothing but switches and interrupts takes time.
@@ -80,13 +83,15 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
     let stats = || IdleStats::new(warmup, topology.nr_cpu_ids(), machine.idle.states.len());
     let stats = (!machine.idle.is_off()).then(stats);
     let pace = machine.has_pace().then(|| PaceMetrics::new(warmup, &machine, topology.nr_cpu_ids()));
-    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, (stats, pace)));
+    let accounts = || Walltime::new(warmup, topology.nr_cpu_ids() as u32);
+    let accounts = walltime::is_wanted(&machine).then(accounts);
+    let observer = ((Metrics::new(warmup), ScheduleDigest::default()), (spread, (stats, (pace, accounts))));
     let mut simulation = builder.simulation(config, observer, NoHooks);
     let outcome = simulation.run().map_err(|error| Failure::run(seed, error, &simulation))?;
-    if let Some(spread) = &mut simulation.observer.1.0 {
-        spread.finish(outcome.at);
-    }
-    let ((metrics, digest), (spread, (stats, pace))) = &simulation.observer;
+    let (spread, (_, (_, accounts))) = &mut simulation.observer.1;
+    spread.iter_mut().for_each(|s| s.finish(outcome.at));
+    accounts.iter_mut().for_each(|a| a.finish(outcome.at));
+    let ((metrics, digest), (spread, (stats, (pace, accounts)))) = &simulation.observer;
     let span = Nanos(outcome.at.0).saturating_sub(warmup);
     let spread = spread.as_ref().map(|s| spread::report(s, &topology, simulation.kernel().domains(), span));
     let tasks = simulation.tasks();
@@ -108,6 +113,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         context_switches: metrics.context_switches(),
         nontask: metrics.nontask(),
         spread,
+        walltime: accounts.as_ref().map(|a| walltime::report(a, metrics, &simulation)),
         idle: stats.as_ref().map(|stats| idle::report(stats, &machine.idle, &topology)),
         pace,
         digest: digest.value(),

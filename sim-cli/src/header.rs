@@ -5,7 +5,7 @@ use crate::text;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sim_core::kernel::PROFILES;
-use sim_core::machine::MachineConfig;
+use sim_core::machine::{Draw, Interference, MachineConfig};
 use std::sync::LazyLock;
 
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
@@ -125,16 +125,17 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
     let config = &loaded.resolved.config;
     let costs: serde_json::Map<String, Value> =
         config.machine.costs.iter().map(|(name, cost)| (format!("{name}_ns"), json!(cost.0))).collect();
-    let interference = config.machine.interference.iter().map(|i| {
-        json!({ "cpu": i.cpu, "kind": i.kind, "start_ns": i.start, "period_ns": i.period, "time_ns": i.time })
+    let mut machine = json!({
+        "costs": costs,
+        "tick_phase_ns": config.machine.tick_phase,
+        "interference": config.machine.interference.iter().map(interference).collect::<Vec<_>>(),
     });
+    if let (Some(host), Some(machine)) = (&config.machine.host, machine.as_object_mut()) {
+        machine.insert("host".to_owned(), json!(host));
+    }
     let mut value = json!({
         "kernel": config.kernel,
-        "machine": {
-            "costs": costs,
-            "tick_phase_ns": config.machine.tick_phase,
-            "interference": interference.collect::<Vec<_>>(),
-        },
+        "machine": machine,
         "duration_ns": config.duration,
         "warmup_ns": loaded.resolved.warmup,
         "scenario": loaded.document.scenario,
@@ -146,6 +147,26 @@ pub(crate) fn configuration(loaded: &Loaded) -> Value {
         value["machine"]["costs_drawn"] = json!(true);
     }
     value
+}
+
+/// A source of interference.
+fn interference(x: &Interference) -> Value {
+    let mut entry =
+        json!({ "kind": x.kind, "start_ns": x.start, "period_ns": time(x.every), "time_ns": time(x.time) });
+    match x.cpus.lowest().filter(|_| x.cpus.count() == 1) {
+        Some(cpu) => entry["cpu"] = json!(cpu),
+        None => entry["cpus"] = json!(x.cpus),
+    }
+    entry["name"] = json!(x.name);
+    entry
+}
+
+/// A constant as a number of nanoseconds, a distribution as it is.
+fn time(draw: Draw) -> Value {
+    match draw {
+        Draw::Constant(d) => json!(d),
+        draw => json!(draw),
+    }
 }
 
 /// BLAKE3 of the configuration without the seed.

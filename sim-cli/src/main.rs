@@ -20,6 +20,7 @@ mod sweeping;
 mod text;
 mod verbs;
 mod waits;
+mod walltime;
 
 use args::{Cli, Verb};
 use clap::{ColorChoice, Parser};

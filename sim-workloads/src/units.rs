@@ -237,7 +237,8 @@ impl Serialize for CpuSet {
 }
 
 /// The name of an object or a child. In a task with `count`, `%` stands for the number of the instance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct Name(pub String);
 
 impl<'de> Deserialize<'de> for Name {

@@ -32,6 +32,12 @@ impl FromStr for CpuMask {
     }
 }
 
+impl serde::Serialize for CpuMask {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
 impl fmt::Display for CpuMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut cpus = self.iter().map(|c| c.0).peekable();

@@ -3,12 +3,13 @@
 use super::Simulation;
 use super::deferred::Deferred;
 use super::exec::Burst;
+use super::host::Absence;
 use super::queue::Happening;
 use super::sleep::Sleepers;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
-use crate::observe::{Context, Event, Observer, SwitchKind};
+use crate::observe::{Context, Event, Observer, Overhead, SwitchKind};
 use crate::time::{Instant, Nanos};
 
 /// A CPU as the engine sees it.
@@ -35,10 +36,15 @@ pub(super) struct Cpu {
     pub(super) irq_until: Instant,
     /// What waits for its end.
     pub(super) deferred: Deferred,
+    /// Since when a virtual CPU does not execute, and why; never on metal.
+    pub(super) absence: Option<Absence>,
+    /// Which absence is valid.
+    pub(super) absence_generation: u32,
 }
 
 impl Cpu {
-    pub(super) fn idle(speed: u64) -> Cpu {
+    /// An idle CPU; a virtual one has halted.
+    pub(super) fn idle(speed: u64, virtual_cpu: bool) -> Cpu {
         Cpu {
             progress_from: Instant::ZERO,
             speed,
@@ -51,6 +57,8 @@ impl Cpu {
             sleepers: Sleepers::with_room(),
             irq_until: Instant::ZERO,
             deferred: Deferred::with_room(),
+            absence: virtual_cpu.then(Absence::since_boot),
+            absence_generation: 0,
         }
     }
 }
@@ -59,6 +67,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Credits the running burst with the work done until now.
     pub(super) fn sync_burst(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.index()];
+        if c.absence.is_some() {
+            return;
+        }
         let done = self.now.saturating_since(c.progress_from);
         c.progress_from = c.progress_from.max(self.now);
         let Some(curr) = self.kernel.rq(cpu).curr else { return };
@@ -72,6 +83,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub(super) fn project(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.index()];
         c.progress_generation = c.progress_generation.wrapping_add(1);
+        if c.absence.is_some() {
+            return;
+        }
         let (from, generation) = (c.progress_from, c.progress_generation);
         let Some(curr) = self.kernel.rq(cpu).curr else { return };
         let at = match self.tasks[curr.index()].burst {
@@ -116,6 +130,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.cpufreq_update(cpu);
         // What a balancing pass took delays whatever comes next.
         let work = self.kernel.take_work();
+        self.tell_overhead(cpu, work, Overhead::Balance);
         let c = &mut self.cpus[cpu.index()];
         c.progress_from = c.progress_from.max(self.now).saturating_add(work);
         if s.next.is_none() {
@@ -137,6 +152,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
+    pub(super) fn tell_overhead(&mut self, cpu: CpuId, time: Nanos, kind: Overhead) {
+        if !time.is_zero() {
+            self.observer.event(self.now, &Event::Overhead { cpu, time, kind });
+        }
+    }
+
     /// Threads of one process keep their page tables.
     fn switch_cost(&self, s: Switch) -> Nanos {
         let process = |task: Option<TaskId>| task.and_then(|t| self.tasks[t.index()].process);
@@ -149,6 +170,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if s.next.is_some() {
             let cost = self.switch_cost(s);
             self.cpus[cpu.index()].progress_from = self.now + cost;
+            self.tell_overhead(cpu, cost, Overhead::Switch);
         }
         self.pace_switched(cpu, s);
         match (s.prev, s.next) {

@@ -34,6 +34,10 @@ impl Deferred {
         first
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// The class of the first event.
     fn class(&self) -> Option<Class> {
         self.waiting.peek().map(|Reverse((class, ..))| *class)
@@ -43,6 +47,10 @@ impl Deferred {
 impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// An interrupt while another is being handled waits for its end; one of an idle CPU, until it has left its state.
     pub(super) fn defer_in_irq(&mut self, cpu: CpuId, what: Happening) -> bool {
+        if self.is_absent(cpu) {
+            self.defer(cpu, what);
+            return true;
+        }
         self.interrupt_idle(cpu, what);
         let c = &mut self.cpus[cpu.index()];
         let busy = c.irq_until > self.now;
@@ -54,6 +62,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         busy
     }
 
+    /// An interrupt for a virtual CPU that does not execute waits until it does.
+    pub(super) fn defer(&mut self, cpu: CpuId, what: Happening) {
+        self.cpus[cpu.index()].deferred.push(what);
+        self.kick_vcpu(cpu);
+    }
+
     /// The end of a handler: one event happens, and may occupy the CPU again.
     pub(super) fn on_deferred(&mut self, cpu: CpuId, generation: u32) -> Result<(), SimError> {
         let c = &mut self.cpus[cpu.index()];
@@ -61,18 +75,23 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             return Ok(());
         }
         if c.irq_until <= self.now
+            && c.absence.is_none()
             && let Some(Reverse((.., what))) = c.deferred.waiting.pop()
         {
             self.dispatch(what)?;
         }
         self.arm_deferred(cpu);
+        self.halt_if_idle(cpu);
         Ok(())
     }
 
     /// Plans the first event that waits for the end of the handler.
-    fn arm_deferred(&mut self, cpu: CpuId) {
+    pub(super) fn arm_deferred(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.index()];
         c.deferred.generation = c.deferred.generation.wrapping_add(1);
+        if c.absence.is_some() {
+            return;
+        }
         let generation = c.deferred.generation;
         if let Some(class) = c.deferred.class() {
             let at = c.irq_until.max(self.now);

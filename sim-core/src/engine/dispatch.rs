@@ -6,8 +6,7 @@ use super::queue::Happening;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{PreemptModel, Schedule, Wake};
-use crate::machine::NonTaskKind;
-use crate::observe::{Context, Event, Observer};
+use crate::observe::{Context, Event, Observer, Overhead};
 use crate::time::{Instant, Nanos};
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {
@@ -21,6 +20,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::CoreTimer { cpu, ramp, generation } => self.on_core_timer(cpu, ramp, generation),
             Happening::Clocks { package } => self.grant_clocks(package),
             Happening::Interfere(row) => self.on_interference(row),
+            Happening::Source(row) => self.on_source(row),
+            Happening::Vcpu { cpu, generation } => self.on_vcpu(cpu, generation),
             Happening::Control(row) => self.on_control(row)?,
             Happening::Hrtick { cpu, generation } => self.on_hrtick(cpu, generation),
             Happening::Timer { task, generation } => self.on_timer(task, generation),
@@ -40,28 +41,16 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
         }
         if let Some(cpu) = self.active.take() {
+            self.halt_if_idle(cpu);
             self.idle_again(cpu);
         }
         Ok(())
     }
 
     /// From here on a CPU acts; others hear of it by interrupt.
-    fn begin_context(&mut self, cpu: CpuId, context: Context) {
+    pub(super) fn begin_context(&mut self, cpu: CpuId, context: Context) {
         self.active = Some(cpu);
         self.observer.event(self.now, &Event::Context { cpu, context });
-    }
-
-    fn on_interference(&mut self, row: u32) {
-        let x = self.config.machine.interference[row as usize];
-        if x.kind == NonTaskKind::Interrupt {
-            self.interrupt_idle(x.cpu, Happening::Interfere(row));
-        }
-        self.occupy(x.cpu, x.time, x.kind == NonTaskKind::Steal);
-        if x.kind == NonTaskKind::Interrupt {
-            self.idle_again(x.cpu);
-        }
-        let next = self.now.saturating_add(x.period.max(Nanos(1)));
-        self.queue.push(next, Happening::Interfere(row));
     }
 
     /// A sleep ends, or a task of the scenario starts, in a timer interrupt of its CPU.
@@ -78,7 +67,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.leave_waiters(task);
         self.wake(task, cpu, None);
         let cost = self.wake_cost(1);
-        self.occupy(cpu, cost, false);
+        self.occupy(cpu, cost);
         self.end_sleeps(cpu);
         self.settle(cost + self.cost().irq_exit);
     }
@@ -95,10 +84,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.continue_ticks(cpu);
         // The balancing softirq runs at the end of the interrupt.
         let softirq = self.kernel.take_work();
-        let (tick, delay) = (self.cost().tick + softirq, self.cost().tick_to_switch + softirq);
-        self.occupy(cpu, tick, false);
+        let (handler, delay) = (self.cost().tick, self.cost().tick_to_switch + softirq);
+        self.occupy(cpu, handler);
+        self.run_softirq(cpu, softirq);
         self.end_sleeps(cpu);
-        self.settle(delay.max(tick));
+        self.settle(delay.max(handler + softirq));
         self.resume_idle(cpu);
     }
 
@@ -110,7 +100,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.active = Some(cpu);
         self.kernel.hrtick(cpu, self.now, &mut self.observer);
         let (tick, delay) = (self.cost().tick, self.cost().tick_to_switch);
-        self.occupy(cpu, tick, false);
+        self.occupy(cpu, tick);
         self.end_sleeps(cpu);
         self.settle(delay.max(tick));
     }
@@ -122,7 +112,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.begin_context(cpu, Context::Ipi);
         self.kernel.sched_ttwu_pending(cpu, self.now, &mut self.observer);
         let cost = self.wake_cost(1);
-        self.occupy(cpu, cost, false);
+        self.occupy(cpu, cost);
         self.settle(cost + self.cost().irq_exit);
     }
 
@@ -134,7 +124,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.begin_context(cpu, Context::Ipi);
         self.kernel.nohz_balance(cpu, self.now, &mut self.observer);
         let cost = self.kernel.take_work();
-        self.occupy(cpu, cost, false);
+        self.run_softirq(cpu, cost);
         self.settle(cost + self.cost().irq_exit);
         self.resume_idle(cpu);
     }
@@ -189,7 +179,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             self.wake_stoppers();
         }
         while let Some(cpu) = self.kernel.take_nohz_kick() {
-            self.queue.push(self.now + self.cost().ipi, Happening::NohzKick(cpu));
+            self.queue.push(self.now + self.ipi_to(cpu), Happening::NohzKick(cpu));
         }
         while let Some(cpu) = self.kernel.take_hrtick() {
             self.arm_hrtick(cpu);
@@ -230,7 +220,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     fn hold_burst(&mut self, cpu: CpuId, until: Instant) {
         if self.active == Some(cpu) && self.cpus[cpu.index()].progress_from < until {
             self.sync_burst(cpu);
-            self.cpus[cpu.index()].progress_from = until;
+            let from = std::mem::replace(&mut self.cpus[cpu.index()].progress_from, until);
+            let overhead = Event::Overhead { cpu, time: until - from, kind: Overhead::Delay };
+            self.observer.event(self.now, &overhead);
             self.project(cpu);
         }
     }

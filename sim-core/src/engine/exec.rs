@@ -67,6 +67,10 @@ pub(super) enum Op {
     WaitChildren,
     /// A stopper thread does what it was asked to.
     Stopper,
+    /// A thread of a source of interference looks for work; row of the engine's arrivals.
+    Kthread(u32),
+    /// The thread of a virtual CPU, out of the guest; its number.
+    Vcpu(u32),
     /// `execve` begins: the scheduler may move the task first.
     SchedExec(Action),
     Kernel(Action),

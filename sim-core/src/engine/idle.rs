@@ -11,7 +11,7 @@ use super::queue::Happening;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::machine::idle::{Ask, Slept};
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, Overhead};
 use crate::time::{Instant, Nanos};
 use cpus::{Doing, Left};
 
@@ -33,12 +33,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// From the decision to wake an idle CPU until it hears of it: at once if it watches the flag word, else by interrupt.
     pub(super) fn kick(&self, cpu: CpuId) -> Nanos {
         let polling = self.idle.as_ref().is_some_and(|idle| idle.is_polling(cpu));
-        if polling { Nanos::ZERO } else { self.cost().ipi }
+        if polling { Nanos::ZERO } else { self.ipi_to(cpu) }
     }
 
     /// When an idle CPU calls `__schedule`, `wait` after it was told to.
     pub(super) fn idle_exit(&self, wait: Nanos) -> Nanos {
-        if self.idle.is_some() { wait } else { wait.max(self.cost().idle_exit) }
+        if self.idle.is_some() { wait } else { wait.max(self.halt_exit()) }
     }
 
     /// A timer was set on a CPU.
@@ -81,6 +81,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         c.generation = c.generation.wrapping_add(1);
         if std::mem::take(&mut c.tick_stopped) {
             self.arm_tick(cpu);
+            self.tell_overhead(cpu, restart, Overhead::IdleExit);
             let c = &mut self.cpus[cpu.index()];
             c.progress_from = c.progress_from.saturating_add(restart);
         }
@@ -101,7 +102,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let by_other = matches!(by, Happening::Resched { .. } | Happening::Ipi(_) | Happening::NohzKick(_));
         // That cost is from the wake-up on: the interrupt is a part of it.
         let sent = if by_other { self.kick(cpu) } else { Nanos::ZERO };
-        let cost = self.cost().idle_exit.saturating_sub(sent);
+        let cost = self.halt_exit().saturating_sub(sent);
         let Some(idle) = &mut self.idle else { return };
         let Doing::Asleep { state, from } = idle.cpus[cpu.index()].doing else { return };
         let entered = self.now > from;
@@ -116,6 +117,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         let by_tick = matches!(by, Happening::Tick { .. });
         self.leave_state(cpu, awake, by_tick, false);
+        self.tell_overhead(cpu, awake - self.now, Overhead::IdleExit);
         let c = &mut self.cpus[cpu.index()];
         c.irq_until = c.irq_until.max(awake);
         // What called it may be void by then, like a timer that was cancelled meanwhile.
@@ -163,6 +165,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if !idle.is_valid(cpu, generation) {
             return;
         }
+        if self.is_absent(cpu) {
+            self.defer(cpu, Happening::Idle { cpu, generation });
+            return;
+        }
         let until = self.cpus[cpu.index()].irq_until;
         if until > self.now {
             return self.arm_idle(cpu, until);
@@ -187,6 +193,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let stopped = stop && !std::mem::replace(&mut c.tick_stopped, true);
         c.doing = Doing::Asleep { state: pick.state, from: self.now };
         let latency = idle.state(pick.state).latency;
+        // A virtual CPU that polls, or may use MWAIT, idles without leaving the guest.
+        let leaves_guest = !idle.state(pick.state).polling && !idle.state(pick.state).monitors;
         let deep = idle.core_is_deep(cpu);
         if stopped {
             self.cpus[cpu.index()].tick_generation = self.cpus[cpu.index()].tick_generation.wrapping_add(1);
@@ -200,6 +208,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         if let Some(limit) = limit {
             self.arm_idle(cpu, self.now.saturating_add(limit));
+        }
+        if leaves_guest {
+            self.halt_vcpu(cpu);
         }
     }
 

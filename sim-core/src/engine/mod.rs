@@ -8,7 +8,9 @@ mod cpu;
 mod deferred;
 mod dispatch;
 mod exec;
+mod host;
 mod idle;
+mod interference;
 mod objects;
 mod pipe;
 mod queue;
@@ -28,14 +30,16 @@ pub use waits::{Deadlock, Doing, MAX_ANALYSED, Unfinished, WaitFor};
 use crate::id::{CpuId, GroupId, TaskId};
 use crate::kernel::hooks::{Hooks, NoHooks};
 use crate::kernel::{Kernel, SearchCosts, TaskParams};
-use crate::machine::Costs;
 use crate::machine::cache::Footprint;
-use crate::observe::{Event, Observer};
+use crate::machine::{Costs, NonTaskKind};
+use crate::observe::{Event, Observer, VcpuState};
 use crate::program::{Objects, TaskSpec};
 use crate::time::{Instant, Nanos};
 use cpu::Cpu;
 use exec::{Burst, Exec, Then};
+use host::{Host, VcpuThread};
 use idle::Idle;
+use interference::Arrival;
 use queue::{EventQueue, Happening};
 use speed::Pace;
 use std::sync::Arc;
@@ -72,6 +76,12 @@ pub struct Simulation<O = (), H = NoHooks> {
     at_this_instant: u32,
     /// Length of the queue at which cancelled events are next looked for.
     prune_at: usize,
+    /// Sources of interference by CPU.
+    arrivals: Vec<Arrival>,
+    /// The host whose threads the CPUs are.
+    host: Option<Box<Host>>,
+    /// On a host: the threads of virtual CPUs.
+    vcpus: Vec<VcpuThread>,
 }
 
 /// A shorter queue is not worth looking through for cancelled events.
@@ -103,13 +113,16 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         for (i, s) in config.machine.speed_changes.iter().enumerate() {
             queue.push(s.at, Happening::Speed(i as u32));
         }
-        for (i, x) in config.machine.interference.iter().enumerate() {
-            queue.push(x.start, Happening::Interfere(i as u32));
+        let arrivals = interference::arrivals(&config.machine.interference);
+        for (i, a) in arrivals.iter().enumerate() {
+            queue.push(a.start(&config.machine.interference), Happening::Interfere(i as u32));
         }
+        let host = config.machine.host.as_ref().map(|h| Box::new(Host::new(h, config.limits)));
         observer.configured(Instant::ZERO, &config.kernel);
         let pace = Pace::new(&config.kernel.topology, &config.machine);
-        let cpus =
-            (0..config.kernel.cpus).map(|i| Cpu::idle(pace.speed(CpuId(i), &config.machine))).collect();
+        let cpus = (0..config.kernel.cpus)
+            .map(|i| Cpu::idle(pace.speed(CpuId(i), &config.machine), host.is_some()))
+            .collect();
         let rows = if config.machine.shared_rate { config.kernel.cpus } else { 1 };
         Simulation {
             busy_cpus: 0,
@@ -133,6 +146,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             events: 0,
             at_this_instant: 0,
             prune_at: PRUNE_AT_LEAST,
+            arrivals,
+            host,
+            vcpus: Vec::new(),
         }
     }
 
@@ -152,6 +168,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub fn seed(&mut self, seed: u64) {
         self.kernel.seed(seed);
         self.ticks = Ticks::of(&self.config.machine, self.config.kernel.cpus, seed);
+        self.seed_arrivals(seed);
+        if let Some(host) = &mut self.host {
+            host.seed(seed);
+        }
     }
 
     /// Creates a task group below `parent`; see [`Kernel::add_group`].
@@ -216,29 +236,18 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// When a limit is reached or a program asks for the impossible; what was observed until then stays valid.
     pub fn run(&mut self) -> Result<Outcome, SimError> {
         let stop = self.config.duration.map_or(Instant::NEVER, |d| Instant(d.0));
-        let topology = Arc::clone(&self.config.kernel.topology);
-        self.tell_clocks();
-        for cpu in topology.online().iter() {
-            match self.idle {
-                Some(_) => self.begin_idle(cpu, Nanos::ZERO),
-                None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None }),
-            }
-            if !self.config.kernel.nohz || self.keeps_tick(cpu) {
-                self.kernel.restart_idle_tick(cpu);
-                self.arm_tick(cpu);
-            }
-        }
+        self.start();
         let end = loop {
             if self.alive == 0 && !self.infos.is_empty() {
                 break End::AllExited;
             }
-            let next = self.queue.peek().filter(|_| self.alive == 0 || !self.queue.is_idle());
+            let next = self.next_event().filter(|_| self.alive == 0 || !self.is_idle());
             let Some(at) = next else { break self.stalled() };
             if at > stop {
                 self.now = stop;
                 break End::Duration;
             }
-            self.step()?;
+            self.step(at)?;
         };
         for i in 0..self.cpus.len() {
             self.sync_burst(CpuId::new(i));
@@ -247,13 +256,43 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         Ok(Outcome { at: self.now, end, events: self.events })
     }
 
-    /// Handles one event.
-    fn step(&mut self) -> Result<(), SimError> {
-        let Some((at, what)) = self.queue.pop() else { return Ok(()) };
-        if at > self.now {
-            self.now = at;
-            self.at_this_instant = 0;
+    /// All CPUs begin to idle; threads of the kernel wait for their work.
+    fn start(&mut self) {
+        let topology = Arc::clone(&self.config.kernel.topology);
+        self.tell_clocks();
+        for cpu in topology.online().iter() {
+            match self.idle {
+                Some(_) => self.begin_idle(cpu, Nanos::ZERO),
+                None => self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None }),
+            }
+            if self.is_absent(cpu) {
+                self.observer.event(self.now, &Event::Vcpu { cpu, state: VcpuState::Halts });
+            }
+            if !self.config.kernel.nohz || self.keeps_tick(cpu) {
+                self.kernel.restart_idle_tick(cpu);
+                self.arm_tick(cpu);
+            }
         }
+        self.add_kthreads();
+        if let Some(host) = &mut self.host {
+            host.start();
+        }
+    }
+
+    /// When the next event comes.
+    fn next_event(&self) -> Option<Instant> {
+        let hosts = self.host.as_ref().and_then(|h| h.next_event());
+        self.queue.peek().into_iter().chain(hosts).min()
+    }
+
+    /// Whether nothing is left that could make a task do anything.
+    fn is_idle(&self) -> bool {
+        self.queue.is_idle() && !self.waits_for_host()
+    }
+
+    /// Handles the next event, which comes at `at`: at one instant the host's come first.
+    fn step(&mut self, at: Instant) -> Result<(), SimError> {
+        self.advance_to(at);
         self.events += 1;
         self.at_this_instant += 1;
         let limits = self.config.limits;
@@ -266,10 +305,21 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         if self.at_this_instant > limits.at_one_instant {
             return Err(SimError::Livelock { limit: limits.at_one_instant, at: self.now, task: None });
         }
+        if self.queue.peek() != Some(at) || self.host.as_ref().is_some_and(|h| h.next_event() == Some(at)) {
+            return self.step_host(at);
+        }
+        let Some((_, what)) = self.queue.pop() else { return Ok(()) };
         if self.queue.len() >= self.prune_at {
             self.prune();
         }
         self.dispatch(what)
+    }
+
+    fn advance_to(&mut self, at: Instant) {
+        if at > self.now {
+            self.now = at;
+            self.at_this_instant = 0;
+        }
     }
 
     /// Drops cancelled events: the end of a long burst is forecast anew at every switch, and each forecast would stay
@@ -287,8 +337,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Deferred { cpu, generation, .. } => {
                 cpus[cpu.index()].deferred.generation == generation
             }
+            Happening::Vcpu { cpu, generation } => cpus[cpu.index()].absence_generation == generation,
             Happening::Idle { cpu, generation } => idle.as_ref().is_some_and(|i| i.is_valid(cpu, generation)),
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => true,
+            Happening::Source(_) => true,
             Happening::CoreTimer { .. } | Happening::Clocks { .. } => true,
             Happening::Ipi(_) | Happening::NohzKick(_) => true,
         });
@@ -331,16 +383,28 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// Something that cannot be interrupted takes `time` of a CPU: its task makes no progress, its timers and its
     /// rescheduling wait.
-    fn occupy(&mut self, cpu: CpuId, time: Nanos, steal: bool) {
+    fn take_time(&mut self, cpu: CpuId, time: Nanos, kind: NonTaskKind, source: Option<u32>) {
         if time.is_zero() {
             return;
         }
         self.sync_burst(cpu);
-        self.kernel.account_nontask(cpu, time, steal);
-        self.observer.event(self.now, &Event::NonTask { cpu, time });
+        self.kernel.account_nontask(cpu, time, kind == NonTaskKind::Steal);
+        self.observer.event(self.now, &Event::NonTask { cpu, time, kind, source });
         let c = &mut self.cpus[cpu.index()];
-        c.progress_from = c.progress_from.max(self.now).saturating_add(time);
-        c.irq_until = c.irq_until.max(self.now).saturating_add(time);
+        // What a virtual CPU is to do once it executes again is shifted then.
+        let from = c.absence.filter(|a| !a.halted).map_or(self.now, |a| a.since);
+        c.progress_from = c.progress_from.max(from).saturating_add(time);
+        c.irq_until = c.irq_until.max(from).saturating_add(time);
         self.project(cpu);
+    }
+
+    /// An interrupt handler runs on a CPU.
+    fn occupy(&mut self, cpu: CpuId, time: Nanos) {
+        self.take_time(cpu, time, NonTaskKind::Interrupt, None);
+    }
+
+    /// A softirq runs on a CPU at the end of an interrupt.
+    fn run_softirq(&mut self, cpu: CpuId, time: Nanos) {
+        self.take_time(cpu, time, NonTaskKind::Softirq, None);
     }
 }

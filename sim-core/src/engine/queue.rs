@@ -31,8 +31,17 @@ pub(crate) enum Class {
 pub(crate) enum Happening {
     /// Row of [`crate::machine::MachineConfig::speed_changes`].
     Speed(u32),
-    /// Row of [`crate::machine::MachineConfig::interference`].
+    /// The time of a source of interference on one of its CPUs, by row of the engine's arrivals.
     Interfere(u32),
+    /// What that source does reaches its CPU.
+    Source(u32),
+    /// The host has finished what kept a virtual CPU from executing.
+    Vcpu {
+        /// The CPU.
+        cpu: CpuId,
+        /// Which of its absences.
+        generation: u32,
+    },
     /// Row of the timeline of changes from outside.
     Control(u32),
     /// The running task of a CPU has loaded its working set.
@@ -122,7 +131,8 @@ impl Happening {
     /// Its precedence.
     pub(super) const fn class(self) -> Class {
         match self {
-            Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => Class::Machine,
+            Happening::Speed(_) | Happening::Interfere(_) | Happening::Source(_) => Class::Machine,
+            Happening::Control(_) | Happening::Vcpu { .. } => Class::Machine,
             Happening::Warm { .. } | Happening::CoreTimer { .. } | Happening::Clocks { .. } => Class::Machine,
             Happening::Timer { .. } | Happening::Hrtick { .. } => Class::Timer,
             Happening::Tick { .. } => Class::Tick,

@@ -10,7 +10,7 @@ use crate::observe::{Event, Observer};
 use crate::program::{Action, Program, ProgramContext};
 
 /// A stopper thread lives in [`Op::Stopper`] and never asks for anything.
-struct NoProgram;
+pub(super) struct NoProgram;
 
 impl Program for NoProgram {
     fn next(&mut self, _: &ProgramContext) -> Action {

@@ -79,7 +79,7 @@ pub struct SearchCosts {
 }
 
 /// Configuration of the kernel model.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelConfig {
     /// Name of the profile the rules come from.
     pub profile: &'static str,

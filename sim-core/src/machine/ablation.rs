@@ -1,6 +1,6 @@
 //! What of a machine can be switched off by name, to see what it contributes.
 
-use super::{CacheConfig, Costs, FrequencyConfig, MachineConfig, NonTaskKind, SmtConfig};
+use super::{CacheConfig, Costs, FrequencyConfig, MachineConfig, SmtConfig, SourceKind};
 use crate::time::Nanos;
 use thiserror::Error;
 
@@ -57,14 +57,16 @@ pub const MECHANISMS: &[Mechanism] = &[
         machine.frequency.turbo_khz.truncate(1);
     }),
     part("frequency", "clocks altogether", |machine| machine.frequency = FrequencyConfig::default()),
-    part("interference", "interrupts from outside", |machine| drop_kind(machine, NonTaskKind::Interrupt)),
-    part("steal", "time the hypervisor takes", |machine| drop_kind(machine, NonTaskKind::Steal)),
+    part("interference", "interrupts, softirqs and kernel threads from outside", |machine| {
+        machine.interference.retain(|source| source.kind == SourceKind::Steal);
+    }),
+    part("steal", "time the hypervisor takes, and other guests of the host", |machine| {
+        machine.interference.retain(|source| source.kind != SourceKind::Steal);
+        machine.host.iter_mut().for_each(|host| host.guests.clear());
+    }),
+    part("host", "the host: virtual CPUs become CPUs of metal", |machine| machine.host = None),
     part("speed-changes", "planned changes of speed", |machine| machine.speed_changes.clear()),
 ];
-
-fn drop_kind(machine: &mut MachineConfig, kind: NonTaskKind) {
-    machine.interference.retain(|source| source.kind != kind);
-}
 
 impl Mechanism {
     fn switch_off(&self, machine: &mut MachineConfig) {

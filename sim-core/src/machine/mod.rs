@@ -3,8 +3,11 @@
 mod ablation;
 pub mod cache;
 mod costs;
+mod draw;
 pub mod frequency;
+mod host;
 pub mod idle;
+mod interference;
 mod smt;
 pub mod topology;
 mod work;
@@ -12,14 +15,17 @@ mod work;
 pub use ablation::{MECHANISMS, Mechanism, UnknownMechanism};
 pub use cache::CacheConfig;
 pub use costs::{Cost, Costs, Estimated, Preset, UnknownCost};
+pub use draw::Draw;
 pub use frequency::FrequencyConfig;
+pub use host::{Demand, ExitCosts, HaltPoll, HostConfig, OtherGuest};
+pub use interference::{Interference, NonTaskKind, SourceKind};
 pub use smt::SmtConfig;
 pub use work::{IpcConfig, WorkClass, WorkKind};
 
 use crate::id::CpuId;
 use crate::time::{Instant, Nanos};
 use idle::IdleConfig;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Full capacity of a CPU.
 pub const CAPACITY_SCALE: u32 = 1024;
@@ -27,31 +33,6 @@ pub const CAPACITY_SCALE: u32 = 1024;
 /// Full speed, work of 1 ns in 1 ns, in the units in which work and speed are counted. A multiple of [`CAPACITY_SCALE`], so
 /// that a CPU of any capacity has an exact speed.
 pub const FULL_SPEED: u32 = 1 << 16;
-
-/// What takes a CPU's time away from tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NonTaskKind {
-    /// An interrupt handler or a softirq run at its end.
-    Interrupt,
-    /// The hypervisor runs something else.
-    Steal,
-}
-
-/// Something that takes a CPU's time at regular intervals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Interference {
-    /// The CPU.
-    pub cpu: CpuId,
-    /// What it is.
-    pub kind: NonTaskKind,
-    /// First time.
-    pub start: Instant,
-    /// Interval.
-    pub period: Nanos,
-    /// How long each time.
-    pub time: Nanos,
-}
 
 /// A CPU changes speed at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -71,7 +52,7 @@ pub struct MachineConfig {
     pub costs: Costs,
     /// When the tick grid starts: ticks come at this point plus multiples of the period.
     pub tick_phase: Nanos,
-    /// Regular takers of CPU time.
+    /// What takes CPUs away from tasks.
     pub interference: Vec<Interference>,
     /// Busy CPUs share one rate of instructions, as in an emulator that counts them: paths of the kernel take as many times
     /// longer as CPUs are busy when they begin. Work measured by CPU time or by speed does not.
@@ -86,6 +67,9 @@ pub struct MachineConfig {
     pub kept_ticks: Vec<KeptTicks>,
     /// Planned changes of speed; all CPUs start at full speed.
     pub speed_changes: Vec<SpeedChange>,
+    /// The host on which the CPUs are threads; none for a machine of metal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostConfig>,
     /// Idle states.
     #[serde(skip_serializing_if = "IdleConfig::is_off")]
     pub idle: IdleConfig,
@@ -131,6 +115,7 @@ impl MachineConfig {
             tick_scatter: Nanos::ZERO,
             kept_ticks: Vec::new(),
             speed_changes: Vec::new(),
+            host: None,
             idle: IdleConfig::default(),
             frequency: FrequencyConfig::default(),
             smt: SmtConfig::default(),

@@ -187,6 +187,8 @@ impl Observer for Metrics {
             | Event::Exec { .. }
             | Event::Exit { .. }
             | Event::Context { .. }
+            | Event::Overhead { .. }
+            | Event::Vcpu { .. }
             | Event::Repick { .. }
             | Event::NeedResched { .. }
             | Event::LoadBalance { .. }

@@ -11,6 +11,7 @@ mod placement;
 mod schedstat;
 mod spread;
 mod tick;
+mod walltime;
 
 pub use balance::{
     Balance, BalanceAttempt, BalanceOutcome, BalancedBecause, GroupType, GroupView, IdleType, MigrationType,
@@ -28,12 +29,13 @@ pub use placement::{
 pub use schedstat::{BalanceCounters, CpuCounters, DomainCounters, Schedstat};
 pub use spread::{Attempts, ByReason, LEVELS, Near, Spread};
 pub use tick::{Share, Shares, SliceFloor, TickPreempt, TickRule};
+pub use walltime::{Spent, Walltime};
 
 use crate::cpumask::CpuMask;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::KernelConfig;
-use crate::machine::WorkClass;
 use crate::machine::cache::Refill;
+use crate::machine::{NonTaskKind, WorkClass};
 use crate::time::{Instant, Nanos};
 use serde::Serialize;
 
@@ -114,6 +116,34 @@ pub enum Context {
     Timer,
     /// The hard interrupt another CPU sent.
     Ipi,
+}
+
+/// What keeps a running task from going on, beside interrupts and the hypervisor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Overhead {
+    /// A context switch.
+    Switch,
+    /// It is to be rescheduled: the way from the interrupt to `__schedule`.
+    Delay,
+    /// A balancing pass in `__schedule`.
+    Balance,
+    /// An idle state is being left, or its stopped tick started again.
+    IdleExit,
+}
+
+/// What the thread of a virtual CPU does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VcpuState {
+    /// It executes the guest's code.
+    Runs,
+    /// It waits for a host CPU: what a guest's steal clock counts.
+    Waits,
+    /// It has a host CPU, which an interrupt or a switch of the host keeps busy.
+    Held,
+    /// It has halted.
+    Halts,
+    /// It has seen an interrupt and is on its way into the guest.
+    Wakes,
 }
 
 /// How a stay in an idle state compares with target residencies.
@@ -242,8 +272,28 @@ pub enum Event {
     NonTask {
         /// The CPU.
         cpu: CpuId,
-        /// How much.
+        /// How much, from now on or from the end of what has the CPU now.
         time: Nanos,
+        /// To what.
+        kind: NonTaskKind,
+        /// The source of interference it comes from, by number; none for the kernel's own interrupts.
+        source: Option<u32>,
+    },
+    /// Something other than an interrupt keeps the running task from going on.
+    Overhead {
+        /// The CPU.
+        cpu: CpuId,
+        /// How long, from now on or from the end of what has the CPU now; a switch ends it.
+        time: Nanos,
+        /// What.
+        kind: Overhead,
+    },
+    /// A virtual CPU executes, or not any more.
+    Vcpu {
+        /// The CPU.
+        cpu: CpuId,
+        /// What its thread on the host does.
+        state: VcpuState,
     },
     /// A CPU begins to do something: what follows, up to the next one, is done by it.
     Context {

@@ -137,7 +137,7 @@ fn huge_durations_end_at_a_limit() {
 #[test]
 fn huge_speeds_and_interference_end_at_a_limit() {
     use sim_core::CpuId;
-    use sim_core::machine::{Interference, NonTaskKind, SpeedChange};
+    use sim_core::machine::{Interference, SourceKind, SpeedChange};
     let mut c = plain();
     c.limits.time = Nanos::from_secs(3);
     c.machine.speed_changes = vec![SpeedChange { at: Instant(7), cpu: CpuId(0), speed: u32::MAX }];
@@ -146,10 +146,10 @@ fn huge_speeds_and_interference_end_at_a_limit() {
     assert!(matches!(outcome(c, vec![hog()]).unwrap_err(), SimError::Time { .. }));
     let mut c = plain();
     c.limits.time = Nanos::from_secs(3);
-    let (cpu, kind) = (CpuId(0), NonTaskKind::Steal);
+    let (cpu, kind) = (CpuId(0), SourceKind::Steal);
     for (period, time) in [(1, u64::MAX), (u64::MAX, u64::MAX / 2)] {
         let (period, time) = (Nanos(period), Nanos(time));
-        c.machine.interference = vec![Interference { cpu, kind, start: Instant(5), period, time }];
+        c.machine.interference = vec![Interference::regular(cpu, kind, Instant(5), period, time)];
         c.limits.events = 100_000;
         let err = outcome(c.clone(), vec![hog()]).unwrap_err();
         assert!(!matches!(err, SimError::Program { .. }), "{err}");

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use sim_core::kernel::weight::LoadWeight;
 use sim_core::kernel::{PROFILES, Policy};
-use sim_core::machine::{Interference, NonTaskKind, SpeedChange};
+use sim_core::machine::{Interference, SourceKind, SpeedChange};
 use sim_core::observe::{Event, Observer};
 use sim_core::program::Objects;
 use sim_core::{CpuId, Instant, Nanos, SimConfig, Simulation, TaskId};
@@ -83,10 +83,10 @@ proptest! {
         delta in prop_oneof![Just(0u64), 0u64..40_000],
     ) {
         let mut c = config(PROFILES[profile].name, 1, 1000, delta);
-        let kind = if steal { NonTaskKind::Steal } else { NonTaskKind::Interrupt };
+        let kind = if steal { SourceKind::Steal } else { SourceKind::Interrupt };
         c.kernel.irq_time_accounting = accounted;
         c.kernel.steal_time_accounting = accounted;
-        let x = Interference { cpu: CpuId(0), kind, start: Instant(start), period: Nanos(period), time: Nanos(time) };
+        let x = Interference::regular(CpuId(0), kind, Instant(start), Nanos(period), Nanos(time));
         c.machine.interference = vec![x];
         let (sim, end) = charges(c, &bursts);
         let work: u64 = bursts.iter().flatten().sum();
@@ -105,7 +105,7 @@ fn a_switch_does_not_cut_an_interrupt_short() {
     let mut c = config("6.1", 1, 250, 0);
     let (start, period, time) = (Instant(11_500_000), Nanos::from_millis(900), Nanos(800_000));
     c.machine.interference =
-        vec![Interference { cpu: CpuId(0), kind: NonTaskKind::Interrupt, start, period, time }];
+        vec![Interference::regular(CpuId(0), SourceKind::Interrupt, start, period, time)];
     let (sim, end) = charges(c, &[vec![20_000_000], vec![20_000_000]]);
     assert_eq!(end, 40_800_000);
     assert_eq!(sim.observer.tasks, [20_800_000, 20_000_000]);
@@ -115,17 +115,17 @@ fn a_switch_does_not_cut_an_interrupt_short() {
 #[test]
 fn interference_is_charged_unless_accounted_for() {
     for (kind, irq, steal, charged_ms) in [
-        (NonTaskKind::Interrupt, false, false, 120),
-        (NonTaskKind::Interrupt, true, false, 100),
-        (NonTaskKind::Interrupt, false, true, 120),
-        (NonTaskKind::Steal, false, false, 120),
-        (NonTaskKind::Steal, true, false, 120),
-        (NonTaskKind::Steal, false, true, 100),
+        (SourceKind::Interrupt, false, false, 120),
+        (SourceKind::Interrupt, true, false, 100),
+        (SourceKind::Interrupt, false, true, 120),
+        (SourceKind::Steal, false, false, 120),
+        (SourceKind::Steal, true, false, 120),
+        (SourceKind::Steal, false, true, 100),
     ] {
         let mut c = config("5.10-debian", 1, 250, 0);
         (c.kernel.irq_time_accounting, c.kernel.steal_time_accounting) = (irq, steal);
         let (period, time) = (Nanos::from_millis(12), Nanos::from_millis(2));
-        let x = Interference { cpu: CpuId(0), kind, start: Instant(5_000_000), period, time };
+        let x = Interference::regular(CpuId(0), kind, Instant(5_000_000), period, time);
         c.machine.interference = vec![x];
         let (sim, end) = charges(c, &[vec![100_000_000]]);
         let charged = sim.kernel().task_entity(TaskId(0)).sum_exec_runtime;

@@ -21,6 +21,11 @@ pub(super) fn path(segments: &[&str]) -> Path {
     segments.iter().map(|s| Segment::from(*s)).collect()
 }
 
+/// A place in the host's machine, from the same in the machine.
+pub(super) fn in_host(at: Path) -> Path {
+    path(&["machine", "host"]).into_iter().chain(at).collect()
+}
+
 pub(super) fn inconsistent<T>(path: Path, message: impl Into<String>) -> Result<T> {
     Err((path, Problem::new(ErrorKind::Inconsistent, message)))
 }

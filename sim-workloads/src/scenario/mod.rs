@@ -29,8 +29,8 @@ pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
 pub(crate) use machine::IdleMistake;
 pub use machine::{
-    CacheSpec, CostsSpec, FrequencySpec, GovernorName, IdleSpec, IdleStateSpec, InterferenceSpec, IpcSpec,
-    MachineSpec, RunSpec, SmtSpec,
+    CacheSpec, CostsSpec, FrequencySpec, GovernorName, GuestSpec, HostSpec, IdleSpec, IdleStateSpec,
+    InterferenceSpec, IpcSpec, MachineSpec, RunSpec, SmtSpec,
 };
 pub use machine_file::Machine;
 pub(crate) use objects::Kind;
@@ -73,6 +73,9 @@ pub struct Scenario {
     /// The machine's CPUs, as the machine says.
     #[serde(skip)]
     pub topology: Arc<Topology>,
+    /// The host's CPUs, if the machine is a virtual one.
+    #[serde(skip)]
+    pub host_topology: Option<Arc<Topology>>,
     /// With which costs.
     pub costs: CostsSpec,
     /// Values of which no more is known than a range, by key.
@@ -170,10 +173,11 @@ fn default_seed() -> u64 {
 }
 
 impl ScenarioFile {
-    fn on(self, topology: Topology) -> Scenario {
+    fn on(self, topology: Topology, host_topology: Option<Topology>) -> Scenario {
         let file = self;
         Scenario {
             topology: Arc::new(topology),
+            host_topology: host_topology.map(Arc::new),
             name: file.name,
             seed: file.seed,
             kernel: file.kernel,
@@ -264,7 +268,9 @@ fn read(source: &Source) -> Result<(Node, Scenario), Box<Problem>> {
     let file = ScenarioFile::deserialize(NodeReader(&root)).map_err(|mistake| mistake.0)?;
     let at_place = |(path, problem): (check::Path, Box<Problem>)| problem.at(node::find(&root, &path));
     let topology = file.machine.build_topology().map_err(at_place)?;
-    let scenario = file.on(topology);
+    let host = file.machine.host.as_ref().map(|h| h.machine.build_topology());
+    let host_topology = host.transpose().map_err(|(at, problem)| at_place((check::in_host(at), problem)))?;
+    let scenario = file.on(topology, host_topology);
     check::check(&scenario).map_err(at_place)?;
     Ok((root, scenario))
 }

@@ -9,6 +9,7 @@ mod actions;
 mod cases;
 mod corpus;
 mod groups;
+mod host;
 mod idle;
 mod mistakes;
 mod overrides;

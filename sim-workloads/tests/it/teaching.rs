@@ -366,6 +366,27 @@ fn idle_cpu_wakeup() {
     assert_eq!(ran.of("sleeper").wakeups_on_busy, 0);
 }
 
+/// core.md §10.5; the host's ticks and switches take some of the rest.
+#[test]
+fn stolen_time() {
+    let text = scenario!("stolen-time");
+    for (settings, share) in [(vec![], 2.0), (vec!["kernel.steal_time_accounting=true"], 1.0)] {
+        let ran = run(text, &settings);
+        between(ran.rate("hog"), 990.0, 1000.0);
+        between(ran.share("hog"), share - 0.02, share + 0.005);
+    }
+}
+
+/// smp.md §1.6 and §9.3, W11: without a shared cache a wake-up looks at no other CPU than the previous one and the waker's.
+/// The longest wait is bounded by a slice of a few ms on the one hand, by path costs on the other.
+#[test]
+fn flat_topology() {
+    let text = scenario!("flat-topology");
+    let longest = |ran: Ran| ran.of("worker").latency_after_wakeup.max().0 as f64 / 1e6;
+    between(longest(run(text, &[])), 1.0, 12.0);
+    between(longest(run(text, &["machine.topology=1x1x4x1"])), 0.0, 0.3);
+}
+
 /// When the tasks of a scenario ended, ms.
 fn ends(text: &str, settings: &[(&str, &str)]) -> Vec<f64> {
     let settings: Vec<(String, String)> =

@@ -293,6 +293,8 @@ impl<W: Write> Observer for Ftrace<W> {
             | Event::LoadBalance { .. }
             | Event::ActiveBalance { .. }
             | Event::NonTask { .. }
+            | Event::Overhead { .. }
+            | Event::Vcpu { .. }
             | Event::IdleLeft { .. }
             | Event::CoreDepth { .. }
             | Event::StopRuntime { .. }

@@ -10,6 +10,7 @@ use crate::pace::PaceReport;
 use crate::spread::SpreadReport;
 use crate::text;
 use crate::waits::{self, UnfinishedTask};
+use crate::walltime::WalltimeReport;
 use serde::Serialize;
 use sim_core::observe::Latencies;
 
@@ -30,6 +31,8 @@ pub(super) struct SingleReport {
     total: RowReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     several_cpus: Option<SpreadReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wall_time: Option<WalltimeReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     idle: Option<IdleReport>,
     pace: Option<PaceReport>,
@@ -88,6 +91,7 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         tasks: result.rows.iter().map(|row| row_report(row, span)).collect(),
         total: row_report(&result.total, span),
         several_cpus: result.spread.clone(),
+        wall_time: result.walltime.clone(),
         idle: result.idle.clone(),
         pace: result.pace.clone(),
         cpus: loaded.resolved.config.kernel.cpus,
@@ -229,6 +233,10 @@ impl Report for SingleReport {
         if let Some(spread) = &self.several_cpus {
             out += "\n";
             out += &spread.text();
+        }
+        if let Some(walltime) = &self.wall_time {
+            out += "\n";
+            out += &walltime.text();
         }
         if let Some(idle) = &self.idle {
             out += "\n";

@@ -2,25 +2,29 @@
 
 mod cache;
 mod frequency;
+mod host;
 mod idle;
+mod interference;
 mod smt;
 
 pub use cache::CacheSpec;
 pub use frequency::{FrequencySpec, GovernorName};
+pub use host::{GuestSpec, HostSpec};
 pub(crate) use idle::IdleMistake;
 pub use idle::{IdleSpec, IdleStateSpec};
+pub use interference::InterferenceSpec;
 pub use smt::{IpcSpec, SmtSpec};
 
 use super::schema::add_costs;
 use super::topology::TopologySpec;
 use crate::schema::Names;
-use crate::units::{CpuList, CpuSet, Duration, Whole, duration, optional_whole, whole};
+use crate::units::{CpuList, CpuSet, Duration, Whole, duration, optional_whole};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use sim_core::Nanos;
 use sim_core::cpumask::MAX_CPUS;
-use sim_core::machine::{CAPACITY_SCALE, Costs, NonTaskKind, Preset};
+use sim_core::machine::{CAPACITY_SCALE, Costs, Preset};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -62,9 +66,12 @@ pub struct MachineSpec {
     #[serde(default, with = "duration", rename(serialize = "tick_phase_ns"))]
     #[schemars(with = "Duration")]
     pub tick_phase: Nanos,
-    /// What takes CPU time away from tasks at regular intervals.
+    /// What takes CPU time away from tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<InterferenceSpec>,
+    /// The host on which the CPUs are threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostSpec>,
     /// Idle states; without them waking an idle CPU takes one cost, whatever it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleSpec>,
@@ -87,31 +94,6 @@ fn topology<'de, D: Deserializer<'de>>(d: D) -> Result<Option<TopologySpec>, D::
 }
 fn cpu_set<'de, D: Deserializer<'de>>(d: D) -> Result<Option<CpuSet>, D::Error> {
     CpuSet::deserialize(d).map(Some)
-}
-
-/// `[[machine.interference]]`: something that takes a CPU's time at regular intervals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table")]
-pub struct InterferenceSpec {
-    /// The CPU.
-    #[serde(deserialize_with = "whole::<_, _, 0, { MAX_CPUS as i64 - 1 }>")]
-    #[schemars(with = "Whole<u32, 0, { MAX_CPUS as i64 - 1 }>")]
-    pub cpu: u32,
-    /// Interrupt or steal.
-    #[schemars(with = "Names<NonTaskKind>")]
-    pub kind: NonTaskKind,
-    /// First time.
-    #[serde(default, with = "duration", rename(serialize = "start_ns"))]
-    #[schemars(with = "Duration")]
-    pub start: Nanos,
-    /// Interval.
-    #[serde(with = "duration", rename(serialize = "period_ns"))]
-    #[schemars(with = "Duration")]
-    pub period: Nanos,
-    /// How long each time; shorter than the period.
-    #[serde(with = "duration", rename(serialize = "time_ns"))]
-    #[schemars(with = "Duration")]
-    pub time: Nanos,
 }
 
 /// How long a run is, and what of it counts.

@@ -1,17 +1,17 @@
 //! From what a scenario says to what a run needs: defaults filled in, names looked up, writes to tunables made.
 
+mod host;
 mod pace;
+mod part;
 
-use crate::scenario::{CpuController, Document, IdleMistake, InterferenceSpec, ScenarioError};
+use crate::scenario::{CpuController, Document, Scenario, ScenarioError};
+use part::Part;
+use sim_core::kernel::KernelConfig;
 use sim_core::kernel::rules::{IdleEntities, Rules};
-use sim_core::kernel::tunables::{Tunable, Tunables};
-use sim_core::kernel::{KernelConfig, Profile};
-use sim_core::machine::idle::IdleConfig;
-use sim_core::machine::topology::Topology;
-use sim_core::machine::{Costs, Interference, MachineConfig, Preset};
-use sim_core::{CpuId, Instant, Limits, Nanos, SimConfig};
+use sim_core::kernel::tunables::Tunable;
+use sim_core::machine::{MachineConfig, Preset};
+use sim_core::{Limits, Nanos, SimConfig};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// The profile of a scenario that names none.
 pub const DEFAULT_PROFILE: &str = "6.1";
@@ -85,7 +85,7 @@ impl Document {
     fn resolve_as_written(&self) -> Result<Resolved, ScenarioError> {
         let scenario = &self.scenario;
         let kernel = self.kernel_config()?;
-        let mut machine = MachineConfig { idle: self.idle_config(&kernel.rules)?, ..self.machine_config()? };
+        let mut machine = self.part().machine(&kernel.rules)?;
         self.switch_off(&mut machine)?;
         let config = SimConfig {
             machine,
@@ -101,33 +101,19 @@ impl Document {
             config,
             warmup: scenario.run.warmup.map_or(Nanos::ZERO, |d| d.0),
             seed: scenario.seed,
-            preset: self.preset(),
+            preset: self.part().preset(),
             given: scenario.costs.costs.keys().cloned().collect(),
         })
     }
 
+    /// The simulated system itself.
+    fn part(&self) -> Part<'_> {
+        let Scenario { kernel, machine, costs, topology, .. } = &self.scenario;
+        Part { document: self, at: &[], kernel, machine, costs, topology }
+    }
+
     fn kernel_config(&self) -> Result<KernelConfig, ScenarioError> {
-        let spec = &self.scenario.kernel;
-        let name = spec.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
-        let profile =
-            Profile::by_name(name).map_err(|e| self.error_at(&["kernel", "profile"], e.to_string()))?;
-        let mut kernel = KernelConfig::on(profile, Arc::clone(&self.scenario.topology));
-        kernel.partitions = self.scenario.machine.partitions.iter().map(|p| p.0.clone()).collect();
-        kernel.hz = spec.hz.unwrap_or(kernel.hz);
-        kernel.preempt = spec.preempt.unwrap_or(kernel.preempt);
-        kernel.autogroup = spec.autogroup.unwrap_or(kernel.autogroup);
-        kernel.skew_tick = spec.skew_tick.unwrap_or(kernel.skew_tick);
-        kernel.irq_time_accounting = spec.irq_time_accounting.unwrap_or(kernel.irq_time_accounting);
-        kernel.steal_time_accounting = spec.steal_time_accounting.unwrap_or(kernel.steal_time_accounting);
-        for (i, name) in spec.rules.iter().enumerate() {
-            let refused = kernel.switch_rule(name);
-            refused.map_err(|e| self.error_at(&["kernel", "rules", &i.to_string()], e.to_string()))?;
-        }
-        for (i, word) in spec.features.iter().enumerate() {
-            let refused = kernel.features.write(word);
-            refused.map_err(|e| self.error_at(&["kernel", "features", &i.to_string()], e.to_string()))?;
-        }
-        self.write_tunables(&mut kernel)?;
+        let kernel = self.part().kernel()?;
         self.check_groups(&kernel)?;
         self.check_changes(&kernel)?;
         Ok(kernel)
@@ -163,77 +149,11 @@ impl Document {
                 })?;
             }
             for (tunable, value) in &change.set.tunables {
-                self.write_tunable(&mut trial, *tunable, *value, &["at", &i, "set", tunable.name()])?;
+                let at = ["at", &i, "set", tunable.name()];
+                self.part().write_tunable(&mut trial, *tunable, *value, &at)?;
             }
         }
         Ok(())
-    }
-
-    fn write_tunable(
-        &self,
-        kernel: &mut KernelConfig,
-        tunable: Tunable,
-        value: u64,
-        at: &[&str],
-    ) -> Result<(), ScenarioError> {
-        if !has_tunable(&kernel.rules, tunable) {
-            let message = format!("kernel {} has no {}", kernel.profile, tunable.name());
-            return Err(self.error_at(at, message));
-        }
-        let written = kernel.tunables.write(&kernel.rules, tunable, value);
-        written.map_err(|e| self.error_at(at, e.to_string()))
-    }
-
-    fn write_tunables(&self, kernel: &mut KernelConfig) -> Result<(), ScenarioError> {
-        let spec = &self.scenario.kernel;
-        if let Some(scaling) = spec.tunable_scaling {
-            kernel.tunables = Tunables::boot_scaled(kernel.cpus, scaling);
-        }
-        for (tunable, value) in &spec.tunables {
-            self.write_tunable(kernel, *tunable, *value, &["kernel", tunable.name()])?;
-        }
-        if spec.rewrite_tunable_scaling {
-            kernel.tunables.rewrite_scaling();
-        }
-        Ok(())
-    }
-
-    fn preset(&self) -> Preset {
-        self.scenario.costs.preset.unwrap_or(DEFAULT_COSTS)
-    }
-
-    fn idle_config(&self, rules: &Rules) -> Result<IdleConfig, ScenarioError> {
-        let Some(spec) = &self.scenario.machine.idle else { return Ok(IdleConfig::default()) };
-        spec.build(rules, &self.scenario.topology).map_err(|(keys, message): IdleMistake| {
-            let keys: Vec<&str> =
-                ["machine", "idle"].into_iter().chain(keys.iter().map(String::as_str)).collect();
-            self.error_at(&keys, message)
-        })
-    }
-
-    fn machine_config(&self) -> Result<MachineConfig, ScenarioError> {
-        let (spec, machine) = (&self.scenario.costs, &self.scenario.machine);
-        let mut costs = Costs::preset(self.preset());
-        for (name, value) in &spec.costs {
-            if *value > Costs::MAX {
-                let message = format!("{name} is {value}: at most {} is allowed", Costs::MAX);
-                return Err(self.error_at(&["costs", name], message));
-            }
-            costs.set(name, *value).map_err(|e| self.error_at(&["costs", name], e.to_string()))?;
-        }
-        if machine.interference.len() > MAX_INTERFERENCE {
-            let message = format!("{} entries: at most {MAX_INTERFERENCE}", machine.interference.len());
-            return Err(self.error_at(&["machine", "interference"], message));
-        }
-        let entries = machine.interference.iter().enumerate().map(|(i, entry)| {
-            let at = |key, message| self.error_at(&["machine", "interference", &i.to_string(), key], message);
-            interference(&self.scenario.topology, entry).map_err(|(key, message)| at(key, message))
-        });
-        let interference = entries.collect::<Result<_, _>>()?;
-        let mut config =
-            MachineConfig { tick_phase: machine.tick_phase, interference, ..MachineConfig::new(costs) };
-        self.set_pace(&mut config)?;
-        Ok(config)
     }
 
     fn switch_off(&self, machine: &mut MachineConfig) -> Result<(), ScenarioError> {
@@ -243,25 +163,4 @@ impl Document {
         }
         Ok(())
     }
-}
-
-/// Checks one entry; a mistake comes with its key.
-fn interference(
-    topology: &Topology,
-    entry: &InterferenceSpec,
-) -> Result<Interference, (&'static str, String)> {
-    if topology.cpu(CpuId(entry.cpu)).is_none_or(|c| !c.online) {
-        let has = topology.online();
-        return Err(("cpu", format!("CPU {} is beyond the machine, which has CPUs {has}", entry.cpu)));
-    }
-    if entry.time >= entry.period {
-        return Err(("time", format!("{} of every {} leaves no time for tasks", entry.time, entry.period)));
-    }
-    Ok(Interference {
-        cpu: CpuId(entry.cpu),
-        kind: entry.kind,
-        start: Instant(entry.start.0),
-        period: entry.period,
-        time: entry.time,
-    })
 }
