@@ -160,6 +160,22 @@ pub(crate) const FIGURES: &[Figure] = &[
         of: |r| Some(r.total.metrics.migrations as f64),
     },
     Figure {
+        name: "context_switches_per_second",
+        title: "context switches per second",
+        short: "switches/s",
+        unit: Unit::Number,
+        growth: Growth::More,
+        of: |r| ratio(r.context_switches as f64, r.span.as_secs_f64()),
+    },
+    Figure {
+        name: "migrations_per_second",
+        title: "migrations per second",
+        short: "migr./s",
+        unit: Unit::Number,
+        growth: Growth::More,
+        of: |r| ratio(r.total.metrics.migrations as f64, r.span.as_secs_f64()),
+    },
+    Figure {
         name: "idle_entries_per_second",
         title: "idle entries per second",
         short: "idle/s",

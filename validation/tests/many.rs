@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 use validation::capture::{Capture, find_captures};
 use validation::kernels::many::{
-    MANY_BARS, ManyBar, ManyComparison, Named, compare_many, directions, many_causes, totals,
+    MANY_BARS, ManyBar, ManyComparison, Named, OwnSpread, compare_many, directions, many_causes, own_spreads,
+    totals,
 };
 
 fn kept() -> Vec<Capture> {
@@ -51,17 +52,33 @@ fn with_the_rules_of_5_4_the_directions_are_lost() {
     assert!(held <= 6, "{held} of 12 still hold");
 }
 
-/// The bar of 80 % is missed; this is what is reached, so that nothing of it gets lost.
+/// The captures that count (the costs were not read from them) keep the bar of 80 %. What is reached without what a real kernel
+/// differs from itself, and without the simulator's own band, is pinned, so that nothing of it gets lost.
 #[test]
-fn captures_keep_the_bars_as_often_as_they_do() {
+fn captures_keep_the_bars() {
+    let counts: Vec<&(String, ManyComparison)> = RUNS
+        .iter()
+        .filter(|(job, c)| c.cpus.1 > 1 || !["per3_hog", "pp_half_hogs"].contains(&job.as_str()))
+        .collect();
+    let kept = counts.iter().filter(|(_, c)| c.ok()).count();
+    assert!(counts.len() == 122 && kept * 100 >= counts.len() * 80, "{kept} of {}", counts.len());
     let count = |keeps: fn(&ManyComparison) -> bool| RUNS.iter().filter(|(_, c)| keeps(c)).count();
     assert_eq!(RUNS.len(), 128);
-    let (ok, within, free) =
-        (count(ManyComparison::ok), count(ManyComparison::within), count(ManyComparison::ok_free));
-    assert!(ok >= 70 && within >= 50 && free >= 68, "{ok} {within} {free}");
+    let (alone, within, free) =
+        (count(ManyComparison::ok_alone), count(ManyComparison::within), count(ManyComparison::ok_free));
+    assert!(alone >= 93 && within >= 71 && free >= 96, "{alone} {within} {free}");
     // One bar at a time.
     let kept = ManyBar::ALL.map(|bar| RUNS.iter().filter(|(_, c)| c.keeps(bar)).count());
-    assert!(kept[0] >= 85 && kept[1..].iter().all(|k| *k >= 105), "{kept:?}");
+    assert!(kept.iter().all(|k| *k >= 117), "{kept:?}");
+}
+
+/// Jobs in which tasks share CPUs are chaos on a real kernel: started 3 µs later it seldom keeps the bars against itself.
+#[test]
+fn a_real_kernel_seldom_keeps_the_bars_against_itself() {
+    let spreads = own_spreads();
+    let sum = |of: fn(&OwnSpread) -> usize| spreads.iter().map(of).sum::<usize>();
+    let (kept, pairs) = (sum(|s| s.pairs.0), sum(|s| s.pairs.1));
+    assert!(pairs == 18 * 56 && kept * 4 < pairs, "{kept} of {pairs}");
 }
 
 /// Every job with a miss has a cause listed, and every cause has a job with a miss.

@@ -6,10 +6,12 @@ use crate::output::{Format, Report as Printed, Talk, print};
 use clap::{Args, Subcommand};
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use validation::capture::{Capture, compact::compact, find_captures};
+use validation::kernels::many::OwnSpread;
 use validation::kernels::{CaptureReport, Report, validate};
 use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
 use validation::published::smt::{self, SmtReport};
@@ -49,6 +51,12 @@ enum What {
         #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
         dir: PathBuf,
     },
+    /// Measure how far a real kernel is from itself: lab folders called JOB.N are runs of one job
+    Own {
+        /// Folders with such folders
+        #[arg(required = true)]
+        dirs: Vec<PathBuf>,
+    },
     /// Fit the speed of a thread beside a busy sibling on one published series and predict two others; exit code 4 when a
     /// prediction is off by more than 3 points
     Smt {
@@ -79,6 +87,10 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
         What::Calibrate { dir } => {
             let calibration = calibrate(dir).map_err(|e| Failure::Capture(e.to_string()))?;
             print(&Calibrated(calibration), Format::Json)
+        }
+        What::Own { dirs } => {
+            let spreads = own(dirs).map_err(Failure::Capture)?;
+            print(&Spreads(spreads), Format::Json)
         }
         What::Smt { objects, seed, output } => {
             output.start_threads()?;
@@ -117,6 +129,31 @@ impl Printed for Calibrated {
     fn text(&self) -> String {
         String::new()
     }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Spreads(Vec<OwnSpread>);
+
+impl Printed for Spreads {
+    fn text(&self) -> String {
+        String::new()
+    }
+}
+
+/// Runs of one job in one folder belong together.
+fn own(dirs: &[PathBuf]) -> Result<Vec<OwnSpread>, String> {
+    let mut jobs: BTreeMap<(usize, String), Vec<Capture>> = BTreeMap::new();
+    for (i, dir) in dirs.iter().enumerate() {
+        for path in find_captures(dir).map_err(|e| e.to_string())? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let Some((job, _)) = name.split_once('.') else { continue };
+            let capture = Capture::load(&path).map_err(|e| e.to_string())?;
+            jobs.entry((i, job.to_owned())).or_default().push(capture);
+        }
+    }
+    let measured = jobs.iter().map(|((_, job), captures)| OwnSpread::measure(job, captures));
+    measured.filter_map(Result::transpose).collect::<Result<_, _>>().map_err(|e| e.to_string())
 }
 
 fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {

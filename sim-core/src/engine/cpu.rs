@@ -9,7 +9,7 @@ use super::sleep::Sleepers;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::{Schedule, Switch};
-use crate::observe::{Context, Event, Observer, Overhead};
+use crate::observe::{Context, Event, Observer, Overhead, SwitchKind};
 use crate::time::{Instant, Nanos};
 
 /// A CPU as the engine sees it.
@@ -115,12 +115,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         c.resched_generation = c.resched_generation.wrapping_add(1);
         c.resched_armed = false;
         self.tell_before_schedule(cpu, why);
+        let keeps = self.keeps_tick(cpu);
+        self.kernel.keep_idle_tick(cpu, keeps);
         let s = self.kernel.schedule(cpu, self.now, why, &mut self.observer);
         if s.next.is_none() && self.idle.is_none() {
             self.observer.event(self.now, &Event::CpuIdle { cpu, enter: true, state: None });
         }
         if s.prev != s.next {
             self.switched(cpu, s);
+        }
+        if s.kind == SwitchKind::Exited {
+            self.wake_worker(cpu);
         }
         self.cpufreq_update(cpu);
         // What a balancing pass took delays whatever comes next.
@@ -170,35 +175,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.pace_switched(cpu, s);
         match (s.prev, s.next) {
             (None, Some(_)) => self.end_idle(cpu),
-            (Some(_), None) if self.config.kernel.nohz && self.idle.is_none() => {
+            (Some(_), None) if self.config.kernel.nohz && self.idle.is_none() && !self.keeps_tick(cpu) => {
                 // An idle CPU has no tick. Deviates: D-123.
                 let c = &mut self.cpus[cpu.index()];
                 c.tick_generation = c.tick_generation.wrapping_add(1);
             }
             _ => {}
         }
-    }
-
-    /// Arms a CPU's tick for the next point of the common grid after now.
-    ///
-    /// Mirrors: `tick_nohz_restart()`; `skew_tick`; core.md §11.
-    pub(super) fn arm_tick(&mut self, cpu: CpuId) {
-        let period = self.config.kernel.tick_ns();
-        let skew = if self.config.kernel.skew_tick {
-            u64::from(cpu.0) * (period / 2 / u64::from(self.config.kernel.cpus))
-        } else {
-            0
-        };
-        let phase = (self.config.machine.tick_phase.0 + skew) % period;
-        let late = self.cost().timer_irq;
-        // The handler comes `late` after the grid point.
-        let since = self.now.0.saturating_sub(late.0);
-        let next = if since < phase { phase } else { phase + ((since - phase) / period + 1) * period };
-        let c = &mut self.cpus[cpu.index()];
-        c.tick_generation = c.tick_generation.wrapping_add(1);
-        let generation = c.tick_generation;
-        let at = Instant(next) + late;
-        c.tick_at = at;
-        self.queue.push(at.max(self.now), Happening::Tick { cpu, generation });
     }
 }

@@ -81,7 +81,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.clock_tick(cpu);
         self.kernel.scheduler_tick(cpu, self.now, &mut self.observer);
         self.cpufreq_update(cpu);
-        self.arm_tick(cpu);
+        self.continue_ticks(cpu);
         // The balancing softirq runs at the end of the interrupt.
         let softirq = self.kernel.take_work();
         let (handler, delay) = (self.cost().tick, self.cost().tick_to_switch + softirq);

@@ -17,8 +17,10 @@ mod queue;
 mod sleep;
 mod speed;
 mod stopper;
+mod tick;
 mod timeline;
 mod waits;
+mod worker;
 
 pub use config::{End, Limits, Outcome, SimConfig, SimError};
 pub use exec::TaskInfo;
@@ -41,6 +43,7 @@ use interference::Arrival;
 use queue::{EventQueue, Happening};
 use speed::Pace;
 use std::sync::Arc;
+use tick::Ticks;
 
 /// One run.
 pub struct Simulation<O = (), H = NoHooks> {
@@ -54,6 +57,9 @@ pub struct Simulation<O = (), H = NoHooks> {
     timeline: Vec<Control>,
     now: Instant,
     cpus: Vec<Cpu>,
+    ticks: Vec<Ticks>,
+    /// By CPU, the thread that cleans up after tasks that exited there.
+    workers: Vec<Option<TaskId>>,
     /// Idle loops, on machines with idle states.
     idle: Option<Idle>,
     pace: Pace,
@@ -121,6 +127,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         Simulation {
             busy_cpus: 0,
             costs: (1..=rows).map(|busy| config.machine.costs.slowed(busy)).collect(),
+            ticks: Ticks::of(&config.machine, config.kernel.cpus, 0),
+            workers: Vec::new(),
             idle,
             cpus,
             pace,
@@ -156,9 +164,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         task
     }
 
-    /// Makes what the kernel leaves to chance depend on a run's seed; see [`Kernel::seed`].
+    /// Makes what kernel and machine leave to chance depend on a run's seed; see [`Kernel::seed`].
     pub fn seed(&mut self, seed: u64) {
         self.kernel.seed(seed);
+        self.ticks = Ticks::of(&self.config.machine, self.config.kernel.cpus, seed);
         self.seed_arrivals(seed);
         if let Some(host) = &mut self.host {
             host.seed(seed);
@@ -259,7 +268,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             if self.is_absent(cpu) {
                 self.observer.event(self.now, &Event::Vcpu { cpu, state: VcpuState::Halts });
             }
-            if !self.config.kernel.nohz {
+            if !self.config.kernel.nohz || self.keeps_tick(cpu) {
+                self.kernel.restart_idle_tick(cpu);
                 self.arm_tick(cpu);
             }
         }

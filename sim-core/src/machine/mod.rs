@@ -58,6 +58,13 @@ pub struct MachineConfig {
     /// longer as CPUs are busy when they begin. Work measured by CPU time or by speed does not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shared_rate: bool,
+    /// The handlers of ticks that several CPUs have at once begin up to this much after their timers, by chance: nothing
+    /// orders interrupts of different CPUs.
+    #[serde(skip_serializing_if = "together")]
+    pub tick_scatter: Nanos,
+    /// When CPUs keep ticking though idle.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept_ticks: Vec<KeptTicks>,
     /// Planned changes of speed; all CPUs start at full speed.
     pub speed_changes: Vec<SpeedChange>,
     /// The host on which the CPUs are threads; none for a machine of metal.
@@ -80,6 +87,23 @@ pub struct MachineConfig {
     pub ipc: IpcConfig,
 }
 
+/// Ticks are not scattered.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn together(scatter: &Nanos) -> bool {
+    scatter.is_zero()
+}
+
+/// A CPU does not stop its tick in idle for some time: in a kernel, because RCU callbacks or an idle governor ask for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct KeptTicks {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// From here on.
+    pub from: Instant,
+    /// Up to here, this point excluded.
+    pub until: Instant,
+}
+
 impl MachineConfig {
     /// An undisturbed machine with these costs; ticks at multiples of the period.
     pub fn new(costs: Costs) -> MachineConfig {
@@ -88,6 +112,8 @@ impl MachineConfig {
             tick_phase: Nanos::ZERO,
             interference: Vec::new(),
             shared_rate: false,
+            tick_scatter: Nanos::ZERO,
+            kept_ticks: Vec::new(),
             speed_changes: Vec::new(),
             host: None,
             idle: IdleConfig::default(),

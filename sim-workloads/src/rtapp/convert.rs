@@ -121,7 +121,7 @@ impl Workload {
         ];
         for field in fields {
             match (field.key.as_str(), &field.node.value) {
-                ("duration", Value::Number(s)) if *s == -1.0 => {}
+                ("duration", Value::Number(s)) if (-1.0..=-1.0).contains(s) => {}
                 ("duration", Value::Number(s)) if (0.001..=86_400.0).contains(s) => {
                     self.duration_s = Some(*s)
                 }

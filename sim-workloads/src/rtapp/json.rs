@@ -103,9 +103,9 @@ impl Reader<'_> {
     fn skip_blank(&mut self) -> Result<(), RtAppError> {
         loop {
             let rest = &self.text[self.at..];
-            if rest.starts_with("/*") {
+            if let Some(comment) = rest.strip_prefix("/*") {
                 let place = self.here();
-                let Some(end) = rest[2..].find("*/") else {
+                let Some(end) = comment.find("*/") else {
                     return Err(place.error("a comment that does not end"));
                 };
                 self.advance(end + 4);

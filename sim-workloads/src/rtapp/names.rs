@@ -1,6 +1,7 @@
 //! Names as scenarios allow them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// The longest name kept.
 const MAX: usize = 48;
@@ -32,16 +33,16 @@ impl Names {
         if plain.is_empty() {
             plain.push('_');
         }
-        if !self.taken.contains_key(&(kind, plain.clone())) {
-            self.taken.insert((kind, plain.clone()), 1);
+        if let Entry::Vacant(free) = self.taken.entry((kind, plain.clone())) {
+            free.insert(1);
             return plain;
         }
         loop {
             let last = self.taken.entry((kind, plain.clone())).or_default();
             *last += 1;
             let candidate = format!("{plain}-{last}");
-            if !self.taken.contains_key(&(kind, candidate.clone())) {
-                self.taken.insert((kind, candidate.clone()), 1);
+            if let Entry::Vacant(free) = self.taken.entry((kind, candidate.clone())) {
+                free.insert(1);
                 return candidate;
             }
         }

@@ -21,8 +21,10 @@ pub struct Tunables {
     pub tunable_scaling: u64,
     /// `sched_child_runs_first`.
     pub child_runs_first: bool,
-    /// `sched_autogroup_enabled`; a kernel built without autogroups lacks the setting.
+    /// `sched_autogroup_enabled`.
     pub autogroup: bool,
+    /// The kernel was built with autogroups: it has that setting.
+    pub has_autogroups: bool,
     /// The preemption mode in force (`none`, `voluntary`, `full`), where the kernel can tell.
     pub preempt: Option<String>,
     /// Every sched_feature, in the kernel's order: its name without `NO_`, and whether it is on.
@@ -68,6 +70,7 @@ pub fn parse_tunables(text: &str) -> Result<Tunables, TunablesError> {
         found.insert(name.strip_prefix("sched_").unwrap_or(name).to_owned(), value.trim().to_owned());
     }
     let features = found.remove("features").ok_or(TunablesError::Missing("features"))?;
+    let autogroup = optional(&mut found, "autogroup_enabled")?;
     Ok(Tunables {
         latency_ns: number(&mut found, "latency_ns")?,
         min_granularity_ns: number(&mut found, "min_granularity_ns")?,
@@ -75,7 +78,8 @@ pub fn parse_tunables(text: &str) -> Result<Tunables, TunablesError> {
         idle_min_granularity_ns: optional(&mut found, "idle_min_granularity_ns")?,
         tunable_scaling: number(&mut found, "tunable_scaling")?,
         child_runs_first: number(&mut found, "child_runs_first")? != 0,
-        autogroup: optional(&mut found, "autogroup_enabled")?.is_some_and(|n| n != 0),
+        autogroup: autogroup.is_some_and(|n| n != 0),
+        has_autogroups: autogroup.is_some(),
         preempt: found.remove("preempt").and_then(|modes| chosen(&modes)),
         features: features.split_ascii_whitespace().map(feature).collect(),
         others: found,

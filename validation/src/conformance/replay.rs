@@ -414,7 +414,7 @@ impl<'a> Replay<'a> {
         let lightest = tasks.iter().map(|t| self.kernel.task_entity(*t).load.weight).min();
         let lightest = lightest.unwrap_or(nominal).clamp(1, nominal);
         let stamps = 4 + 2 * u64::from(2 * turns).isqrt();
-        stamps * self.resolution * nominal / lightest
+        stamps * self.setup.lag_stamps * self.resolution * nominal / lightest
     }
 
     fn alone(&mut self, cpu: CpuId) -> bool {

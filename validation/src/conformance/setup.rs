@@ -41,6 +41,9 @@ pub struct Setup {
     pub(super) shift: i64,
     /// How much later than its stamp a wake-up samples the clock.
     pub(super) wake_lag_ns: u64,
+    /// How many times as long as one stamp the way from a clock's sample to its stamp may take: on the CPUs of an emulator,
+    /// which executes them in turn, once for each.
+    pub(super) lag_stamps: u64,
     /// Events before this are passed over, and those after the second.
     pub(super) span: (u64, u64),
     /// Tasks waiting when the trace begins are to be taken from it.
@@ -82,6 +85,7 @@ impl Setup {
             sync_wakeups: None,
             shift: 0,
             wake_lag_ns: 0,
+            lag_stamps: 1,
             span: (0, u64::MAX),
             from_the_start: true,
         }
@@ -124,6 +128,7 @@ pub(super) fn of_capture(capture: &Capture) -> Result<Ready, Inexpressible> {
     if capture.meta.smp > 1 {
         setup.traits = traits(capture);
         setup.span = (0, end);
+        setup.lag_stamps = u64::from(capture.meta.smp);
         let kernel = Kernel::new(setup.config.clone(), Follow::default());
         return Ok((kernel, setup, Vec::new()));
     }

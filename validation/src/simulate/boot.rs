@@ -1,48 +1,59 @@
-//! What a machine of several CPUs has been through before the driver starts. A machine that was up has balanced: its
-//! intervals have grown while all was quiet, and its CPUs are due at different times. What the captured one did is not
-//! known; here two CPUs are busy while the others balance, then one CPU after the other becomes busy, then all idle.
+//! What a machine with several CPUs did before the driver started: the shell has just started one program after another, on
+//! this CPU and that, and what the programs left keeps the idle CPUs ticking (RCU callbacks). So every CPU has balanced for
+//! itself until now, found nothing to do, and waits for as long as its domains allow. When exactly it last did so is not
+//! known: it differs by seed.
 
-use sim_core::kernel::Policy;
-use sim_core::program::{Action, Program, TaskSpec, Work};
-use sim_core::{CpuId, CpuMask, GroupId, Instant, Nanos};
+use crate::capture::spec::{LabRandom, Span};
+use crate::capture::{Capture, clock::TICK_NS, trace::TraceKind};
+use sim_core::machine::KeptTicks;
+use sim_core::{CpuId, Instant, Nanos};
 
-/// How long two CPUs are busy first.
-const FIRST: Nanos = Nanos::from_millis(48);
-/// From one CPU's start to the next one's.
-const STAGGER: Nanos = Nanos::from_millis(16);
-/// From the end of it to the driver's start: averages have decayed to a tenth.
-const QUIET: Nanos = Nanos::from_millis(100);
+/// From the machine's start to that of the driver: long enough for the intervals of every domain to have doubled.
+const BOOT: Nanos = Nanos::from_millis(96);
+/// A CPU's last tick comes up to so many ticks before the driver's start.
+const TICKS_BEFORE: u64 = 2;
+/// A tick's handler has begun this long after its timer, ns: each CPU of the emulator waits for the others' slices.
+const HANDLED_WITHIN: u64 = 40_000;
 
 /// When the machine is ready for the driver, after its start.
-pub(super) fn boot_ends(cpus: u32) -> Nanos {
-    Nanos(FIRST.0 + STAGGER.0 * u64::from(cpus + 1) + QUIET.0)
+pub(super) fn boot_ends() -> Nanos {
+    BOOT
 }
 
-/// Tasks pinned to a CPU each: two at first; then one on every CPU in turn, from CPU `first` on, which end together.
-pub(super) fn boot(cpus: u32, first: u32) -> Vec<TaskSpec> {
-    let cpu = |i: u32| CpuId((first % cpus + i) % cpus);
-    let mut tasks: Vec<TaskSpec> = (cpus.saturating_sub(2)..cpus)
-        .map(|i| busy(cpu(i), Nanos::ZERO, Nanos(FIRST.0 - STAGGER.0 / 2)))
-        .collect();
-    for i in 0..cpus {
-        let start = FIRST + Nanos(STAGGER.0 * u64::from(i));
-        tasks.push(busy(cpu(i), start, Nanos(STAGGER.0 * u64::from(cpus - i))));
-    }
-    tasks
+/// Ticks of idle CPUs before the driver's start.
+pub(super) fn before_the_driver(cpus: u32, seed: u32) -> Vec<KeptTicks> {
+    let mut random = LabRandom::for_seed(seed.into());
+    let mut of = |cpu: u32| {
+        let early = random.pick(Span { lo: 0, hi: TICKS_BEFORE });
+        KeptTicks { cpu: CpuId(cpu), from: Instant::ZERO, until: Instant(BOOT.0 - early * TICK_NS) }
+    };
+    (0..cpus).map(&mut of).collect()
 }
 
-/// A task that keeps a CPU busy for a while.
-fn busy(cpu: CpuId, start: Nanos, length: Nanos) -> TaskSpec {
-    let mut actions = [Action::Run(Work::CpuTime(length))].into_iter();
-    let program: Box<dyn Program> = Box::new(move |_: &_| actions.next().unwrap_or(Action::Exit));
-    TaskSpec {
-        name: format!("boot/{}", cpu.0),
-        path: format!("boot/{}/{}", cpu.0, start.0),
-        start: Instant::ZERO + start,
-        nice: 0,
-        policy: Policy::Normal,
-        affinity: Some(CpuMask::one(cpu)),
-        group: GroupId::ROOT,
-        program,
+/// Ticks of idle CPUs that a trace shows. `to_sim` turns a trace stamp into simulated time.
+pub(super) fn shown(capture: &Capture, to_sim: impl Fn(u64) -> Option<Instant>) -> Vec<KeptTicks> {
+    let left_idle = |kind: &TraceKind| matches!(kind, TraceKind::Idle(None));
+    let ticks = capture.trace.events.iter().filter(|e| left_idle(&e.kind)).filter_map(|e| {
+        let since = capture.clock.since_tick(e.at_ns).filter(|ns| *ns < HANDLED_WITHIN)?;
+        let at = to_sim(e.at_ns - since)?;
+        Some(KeptTicks { cpu: CpuId(e.cpu), from: at, until: at + Nanos(1) })
+    });
+    ticks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cpu_ticks_until_shortly_before_the_driver_by_seed() {
+        let of = |seed| before_the_driver(8, seed);
+        for kept in (0..9).map(of) {
+            assert_eq!(kept.len(), 8);
+            let near = |k: &KeptTicks| k.until.0 <= BOOT.0 && BOOT.0 - k.until.0 <= TICKS_BEFORE * TICK_NS;
+            assert!(kept.iter().all(near), "{kept:?}");
+        }
+        assert_eq!(of(1), of(1));
+        assert!((1..9).any(|seed| of(seed) != of(0)));
     }
 }

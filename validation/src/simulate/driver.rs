@@ -18,6 +18,8 @@ pub(super) struct DriverCosts {
     pub(super) child_to_sleep: Nanos,
     /// The driver's work after each child that ended.
     pub(super) reap: Nanos,
+    /// Before each fork, and of a child before its set-up, where the machine's forks cost nothing.
+    pub(super) fork: (Nanos, Nanos),
 }
 
 /// The driver's program.
@@ -32,7 +34,9 @@ pub(super) fn driver(
     // It starts where the captured one did, but may go elsewhere.
     let mut actions: Vec<Action> = free.map(Action::SetAffinity).into_iter().collect();
     for (task, random) in spec.tasks.iter().zip(spec.task_streams()) {
+        let (fork, child) = costs.fork;
         let mut setup = Vec::new();
+        setup.extend((!child.is_zero()).then_some(Action::KernelRun(child)));
         setup.extend(task.cpus.clone().map(Action::SetAffinity));
         setup.extend((task.nice != 0).then_some(Action::SetNice(task.nice)));
         setup.extend((task.policy != Policy::Normal).then_some(Action::SetPolicy(task.policy)));
@@ -44,6 +48,7 @@ pub(super) fn driver(
         let path = format!("wl/{}", task.name);
         let program = LabTask::new(shared.clone(), path.clone(), task.name.clone(), random, body, setup);
         let child = ChildSpec { name: task.name.clone(), path, program: Box::new(program) };
+        actions.extend((!fork.is_zero()).then_some(Action::KernelRun(fork)));
         actions.push(Action::Fork(Box::new(child)));
     }
     actions.push(Action::SleepUntil(t0 - TRACE_ON));

@@ -1,10 +1,12 @@
 //! A capture turned into a run of the simulator.
 
 use super::background::background;
-use super::boot::{boot, boot_ends};
+use super::boot::{before_the_driver, boot_ends, shown};
 use super::driver::{DriverCosts, driver, shell};
-use super::forking::forking;
+use super::forking::{Forking, forking};
+use super::lengths::{Corrections, Ledger, corrections};
 use super::machine::{CaptureMachine, UnknownMachine};
+use super::parts::{add_groups, kernel, objects};
 use super::program::{Handle, Shared};
 use super::record::Recorder;
 use super::starts::{StartHooks, Starts};
@@ -12,16 +14,14 @@ use crate::capture::Capture;
 use crate::capture::layout::LayoutError;
 use crate::capture::meta::UnknownKernel;
 use crate::capture::schedstat::LevelCounts;
-use crate::capture::spec::{Clock, ObjectKind, Spec, Step};
+use crate::capture::spec::{Clock, Spec};
 use crate::capture::trace::TraceKind;
 use crate::measure::{FromCaptureError, Timeline, Wanted, measure_many, timeline};
 use sim_core::kernel::hooks::Hooks;
-use sim_core::kernel::tunables::{Tunable, Tunables};
-use sim_core::kernel::weight::shares_from_cgroup_weight;
-use sim_core::kernel::{Kernel, KernelConfig, Policy, PreemptModel, Profile, UnknownProfile};
+use sim_core::kernel::{Kernel, KernelConfig, Policy, Profile, UnknownProfile};
 use sim_core::machine::MachineConfig;
 use sim_core::observe::Observer;
-use sim_core::program::{Action, Objects, TaskSpec};
+use sim_core::program::{Action, TaskSpec};
 use sim_core::{CpuId, CpuMask, GroupId, Instant, Limits, Nanos, SimConfig, SimError, Simulation, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -83,6 +83,10 @@ pub struct Experiment<'a> {
     t0: Instant,
     /// See [`Shared::run_scatter`].
     run_scatter: Nanos,
+    corrections: Arc<Corrections>,
+    forking: Arc<Forking>,
+    /// What the driver's forks and its children's starts cost where the machine's cost nothing.
+    driver_forks: (Nanos, Nanos),
 }
 
 /// The lab's emulator executes one CPU for so long before the next.
@@ -106,16 +110,51 @@ impl<'a> Experiment<'a> {
         let kernel = kernel(capture, profile)?;
         if kernel.cpus == 1 {
             let (t0, run_scatter) = (t0(spec, BEFORE), Nanos::ZERO);
-            return Ok(Experiment { capture, machine, kernel, t0, run_scatter });
+            let (corrections, forking) = (Arc::default(), Arc::default());
+            let driver_forks = (Nanos::ZERO, Nanos::ZERO);
+            return Ok(Experiment {
+                capture,
+                machine,
+                kernel,
+                t0,
+                run_scatter,
+                corrections,
+                forking,
+                driver_forks,
+            });
         }
         let busy = measure_many(&timeline(capture)?, &Wanted::default()).busy_cpus;
-        Ok(Experiment {
+        let forking = forking(capture);
+        let known = !forking.is_empty();
+        let driver_forks = if known { (machine.fork_ns, machine.fork_child_ns) } else { (0, 0) };
+        let mut experiment = Experiment {
             capture,
-            machine: machine.with_several_cpus(profile.name, forking(capture)),
-            t0: t0(spec, boot_ends(kernel.cpus)),
+            machine: machine.with_several_cpus(profile.name, known),
+            forking: Arc::new(forking),
+            driver_forks: (Nanos(driver_forks.0), Nanos(driver_forks.1)),
+            t0: t0(spec, boot_ends()),
             run_scatter: Nanos((EMULATOR_SLICE.0 as f64 * (busy - 1.0).clamp(0.0, 1.0)) as u64),
             kernel,
-        })
+            corrections: Arc::default(),
+        };
+        experiment.measure_runs()?;
+        Ok(experiment)
+    }
+
+    /// Takes lengths of runs from the capture.
+    fn measure_runs(&mut self) -> Result<(), Inexpressible> {
+        let used = Arc::new(Ledger::default());
+        let hooks = StartHooks::new(self.capture, Starts::AsCaptured);
+        let mut sim = self.simulation(&self.machine, 0, self.end(), (), hooks, &used);
+        sim.run()?;
+        self.corrections = Arc::new(corrections(self.capture, &used));
+        Ok(())
+    }
+
+    /// When a run is given up.
+    fn end(&self) -> Instant {
+        let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
+        self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER
     }
 
     /// The machine it runs on.
@@ -152,12 +191,11 @@ impl<'a> Experiment<'a> {
         seed: u32,
         starts: Starts,
     ) -> Result<(Timeline, Vec<LevelCounts>), Inexpressible> {
-        let last = self.capture.trace.events.last().map_or(0, |e| e.at_ns);
-        let end = self.t0 + Nanos(last.saturating_sub(self.capture.clock.t0_ns)) + AFTER;
         // On several CPUs it matters where the driver's children were put.
         let from = if self.kernel.cpus == 1 { self.t0 - Nanos::from_millis(1) } else { Instant::ZERO };
         let recorder = Recorder::starting(from, Instant::ZERO + self.driver_starts());
-        let mut sim = self.simulation(machine, seed, end, recorder, StartHooks::new(self.capture, starts));
+        let hooks = StartHooks::new(self.capture, starts);
+        let mut sim = self.simulation(machine, seed, self.end(), recorder, hooks, &Arc::default());
         sim.run()?;
         let tasks = sim.tasks().to_vec();
         let counts = sim.observer.balance().to_vec();
@@ -173,7 +211,7 @@ impl<'a> Experiment<'a> {
         &self,
         hooks: H,
     ) -> Result<(Kernel<H>, BTreeMap<String, TaskId>), Inexpressible> {
-        let mut sim = self.simulation(&self.machine, 0, self.t0 - BEFORE_T0, (), hooks);
+        let mut sim = self.simulation(&self.machine, 0, self.t0 - BEFORE_T0, (), hooks, &Arc::default());
         sim.run()?;
         let named = sim.tasks().iter().enumerate().map(|(i, t)| (t.name.clone(), TaskId::new(i))).collect();
         Ok((sim.into_kernel(), named))
@@ -186,24 +224,37 @@ impl<'a> Experiment<'a> {
         end: Instant,
         observer: O,
         hooks: H,
+        used: &Arc<Ledger>,
     ) -> Simulation<O, H> {
         let (objects, handles) = objects(&self.capture.spec);
-        let shared = Arc::new(self.shared(machine, seed, handles));
+        let shared = Arc::new(self.shared(machine, seed, handles, used));
         let mut config = MachineConfig::new(machine.costs(self.capture.spec.slack));
         let since_tick = self.capture.clock.since_tick(self.capture.clock.t0_ns).unwrap_or(0);
         let tick = self.kernel.tick_ns();
         // The emulator of the lab counts instructions, whichever CPU executes them.
         config.shared_rate = self.kernel.cpus > 1;
         config.tick_phase = Nanos((self.t0.0 + tick - since_tick % tick) % tick);
+        if self.kernel.cpus > 1 {
+            config.tick_scatter = EMULATOR_SLICE;
+            config.kept_ticks = before_the_driver(self.kernel.cpus, seed);
+            config.kept_ticks.extend(shown(self.capture, |stamp| self.to_sim(stamp)));
+        }
         let kernel = self.kernel.clone();
         let duration = Some(Nanos(end.0));
         let config = SimConfig { kernel, machine: config, duration, limits: Limits::default() };
         let mut sim = Simulation::with_hooks(config, objects, observer, hooks);
+        sim.seed(seed.into());
         let groups = add_groups(&self.capture.spec, |above, shares| sim.add_group(above, shares, false));
-        for task in background(self.capture, |stamp| self.to_sim(stamp)) {
-            sim.add_task(task);
+        let background = background(self.capture, |stamp| self.to_sim(stamp));
+        let follow = |(cpu, spec): &(_, _)| background.follows_exits(*cpu, spec);
+        let following: Vec<bool> = background.threads.iter().map(follow).collect();
+        for ((cpu, spec), follows) in background.threads.into_iter().zip(following) {
+            let thread = sim.add_task(spec);
+            if let Some(cpu) = cpu.filter(|_| follows) {
+                sim.wake_after_exits(cpu, thread);
+            }
         }
-        let costs = DriverCosts { child_to_sleep: CHILD_TO_SLEEP, reap: REAP };
+        let costs = DriverCosts { child_to_sleep: CHILD_TO_SLEEP, reap: REAP, fork: self.driver_forks };
         let driver = |free| driver(&self.capture.spec, &groups, &shared, self.t0, costs, free);
         let mut first = TaskSpec {
             name: "wl".to_owned(),
@@ -218,9 +269,6 @@ impl<'a> Experiment<'a> {
         if self.kernel.cpus == 1 {
             first.program = driver(None);
         } else {
-            boot(self.kernel.cpus, seed).into_iter().for_each(|task| {
-                sim.add_task(task);
-            });
             // Where the driver is, and that it was forked a moment ago, matters to where its children go.
             first.affinity = Some(CpuMask::one(self.driver_cpu()));
             (first.name, first.path) = ("sh".to_owned(), "sh".to_owned());
@@ -232,7 +280,7 @@ impl<'a> Experiment<'a> {
 
     /// When the driver starts.
     fn driver_starts(&self) -> Nanos {
-        if self.kernel.cpus == 1 { BEFORE } else { boot_ends(self.kernel.cpus) }
+        if self.kernel.cpus == 1 { BEFORE } else { boot_ends() }
     }
 
     /// Where the driver was when it forked its first task.
@@ -248,7 +296,13 @@ impl<'a> Experiment<'a> {
         self.t0.0.checked_add_signed(from_t0).map(Instant)
     }
 
-    fn shared(&self, machine: &CaptureMachine, seed: u32, objects: Vec<Handle>) -> Shared {
+    fn shared(
+        &self,
+        machine: &CaptureMachine,
+        seed: u32,
+        objects: Vec<Handle>,
+        used: &Arc<Ledger>,
+    ) -> Shared {
         let spec = &self.capture.spec;
         Shared {
             objects,
@@ -256,6 +310,9 @@ impl<'a> Experiment<'a> {
             run_overshoot: Nanos(machine.run_overshoot_ns),
             run_scatter: self.run_scatter,
             seed: u64::from(seed),
+            corrections: Arc::clone(&self.corrections),
+            forking: Arc::clone(&self.forking),
+            used: Arc::clone(used),
             by_loops: spec.clock == Clock::Loops,
             loops_per_us: self.capture.result.loops_per_us,
             getppid: GETPPID,
@@ -271,86 +328,7 @@ const REAP: Nanos = Nanos::from_micros(6);
 /// One `getppid` at one instruction per ns: an assumption.
 const GETPPID: Nanos = Nanos(250);
 
-/// The spec's groups by path, each created by `add` below another with its stored shares. A group without a weight has the
-/// default of 100.
-pub(crate) fn add_groups(
-    spec: &Spec,
-    mut add: impl FnMut(GroupId, u64) -> GroupId,
-) -> BTreeMap<String, GroupId> {
-    let mut groups = BTreeMap::new();
-    for g in &spec.groups {
-        let above = g.path.rsplit_once('/').and_then(|(parent, _)| groups.get(parent));
-        let above = above.copied().unwrap_or(GroupId::ROOT);
-        let shares = shares_from_cgroup_weight(u64::from(g.weight.unwrap_or(DEFAULT_WEIGHT)));
-        groups.insert(g.path.clone(), add(above, shares));
-    }
-    groups
-}
-
-/// `cpu.weight` of a group that sets none.
-const DEFAULT_WEIGHT: u32 = 100;
-
 fn t0(spec: &Spec, before: Nanos) -> Instant {
     let per_task = Nanos::from_millis(spec.tasks.len() as u64);
     Instant::ZERO + before + Nanos(spec.lead) + per_task + PHASE_WAIT
-}
-
-/// Boot values, then the capture's writes in their order, then checked against what was read back.
-fn kernel(capture: &Capture, profile: &'static Profile) -> Result<KernelConfig, Inexpressible> {
-    let setting = |e: String| Inexpressible::Setting(e);
-    let mut k = match (capture.meta.smp, &capture.meta.layout) {
-        (1, _) => KernelConfig::new(profile, 1),
-        (cpus, None) => return Err(Inexpressible::NoLayout(cpus)),
-        (_, Some(layout)) => KernelConfig::on(profile, Arc::new(layout.topology()?)),
-    };
-    k.tunables = Tunables::boot(capture.meta.smp);
-    for write in &capture.meta.set {
-        let (name, value) = write.split_once('=').unwrap_or((write, ""));
-        if name == "tunable_scaling" {
-            k.tunables.rewrite_scaling();
-        } else if let (Ok(tunable), Ok(value)) = (name.parse::<Tunable>(), value.parse::<u64>()) {
-            k.tunables.write(&k.rules, tunable, value).map_err(|e| setting(e.to_string()))?;
-        }
-    }
-    for (name, on) in &capture.tunables.features {
-        let word = format!("{}{name}", if *on { "" } else { "NO_" });
-        k.features.write(&word).map_err(|e| setting(e.to_string()))?;
-    }
-    let read = &capture.tunables;
-    let same = read.latency_ns == k.tunables.latency_ns
-        && read.min_granularity_ns == k.tunables.min_granularity_ns
-        && read.wakeup_granularity_ns == k.tunables.wakeup_granularity_ns;
-    if !same {
-        return Err(setting("read back differently from what was written".to_owned()));
-    }
-    k.tunables.child_runs_first = u64::from(read.child_runs_first);
-    k.preempt = match read.preempt.as_deref() {
-        Some("none") => PreemptModel::None,
-        Some("full") => PreemptModel::Full,
-        _ => PreemptModel::Voluntary,
-    };
-    Ok(k)
-}
-
-fn objects(spec: &Spec) -> (Objects, Vec<Handle>) {
-    let mut objects = Objects::default();
-    let handles = spec.objects.iter().enumerate().map(|(i, o)| match o.kind {
-        ObjectKind::Semaphore => Handle::Semaphore(objects.add_semaphore(&o.name, 0)),
-        ObjectKind::Pipe => Handle::Pipe(objects.add_pipe(&o.name, Objects::PIPE_CAPACITY, 0)),
-        ObjectKind::Barrier => {
-            let parties = spec.tasks.iter().find_map(|t| parties(&t.body, i)).unwrap_or(1);
-            Handle::Barrier(objects.add_barrier(&o.name, parties.max(1)))
-        }
-    });
-    let handles = handles.collect();
-    (objects, handles)
-}
-
-/// How many tasks a barrier waits for, as its first use says.
-fn parties(steps: &[Step], object: usize) -> Option<u32> {
-    steps.iter().find_map(|s| match s {
-        Step::Barrier(o, n) if usize::from(o.0) == object => Some(*n),
-        Step::Loop(_, b) | Step::For(_, b) | Step::Fork(b) | Step::Jobs { body: b, .. } => parties(b, object),
-        _ => None,
-    })
 }

@@ -1,6 +1,5 @@
 //! The captured machine: its delays, calibrated on two named captures per kernel and then fixed.
 
-use super::forking::Forking;
 use crate::capture::{Capture, find_captures};
 use crate::delays::{Delay, Path as DelayPath, delays};
 use serde::{Deserialize, Serialize};
@@ -141,17 +140,14 @@ impl CaptureMachine {
         }
     }
 
-    /// The machine with several CPUs, and with what forking costs there if that is known.
-    pub(super) fn with_several_cpus(&self, profile: &str, forking: Option<Forking>) -> CaptureMachine {
+    /// The machine with several CPUs. Where what forking takes is known task by task, it costs nothing beside that.
+    pub(super) fn with_several_cpus(&self, profile: &str, forking_known: bool) -> CaptureMachine {
         let mut m = self.clone();
         if NEAREST.iter().any(|(name, _)| *name == profile) {
             [m.context_switch_ns, m.wakeup_ns, m.sleep_ns, m.pipe_ns] = SMALL_KERNEL;
         }
-        if let Some(f) = forking {
-            let back = m.context_switch_ns + m.syscall_exit_ns;
-            m.fork_ns = f.fork_ns.saturating_sub(back);
-            m.fork_child_ns = f.child_ns.saturating_sub(back);
-            m.exit_ns = f.exit_ns;
+        if forking_known {
+            [m.fork_ns, m.fork_child_ns, m.exit_ns] = [0; 3];
         }
         m
     }

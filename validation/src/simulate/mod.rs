@@ -6,14 +6,16 @@ mod boot;
 mod driver;
 mod experiment;
 mod forking;
+mod lengths;
 mod machine;
+mod parts;
 mod program;
 mod record;
 mod starts;
 
-pub(crate) use experiment::add_groups;
 pub use experiment::{Experiment, Inexpressible};
 pub use machine::{
     Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate, is_calibrated_on,
 };
+pub(crate) use parts::add_groups;
 pub use starts::Starts;

@@ -1,5 +1,7 @@
 //! The lab driver's workload language, interpreted in the simulator as the driver interprets it in the guest.
 
+use super::forking::{Forking, Paths};
+use super::lengths::{Correction, Corrections, Ledger, Used};
 use crate::capture::spec::{LabRandom, ObjectIx, Span, Step};
 use sim_core::program::{Action, ChildSpec, Program, ProgramContext, Work};
 use sim_core::{BarrierId, Instant, Nanos, PipeId, SemId};
@@ -27,6 +29,12 @@ pub(super) struct Shared {
     pub(super) run_scatter: Nanos,
     /// Of that scatter.
     pub(super) seed: u64,
+    /// What single tasks take beside that.
+    pub(super) corrections: Arc<Corrections>,
+    /// What forks and exits take.
+    pub(super) forking: Arc<Forking>,
+    /// What tasks used.
+    pub(super) used: Arc<Ledger>,
     /// `run` measures turns of a calibrated loop, not the CPU clock.
     pub(super) by_loops: bool,
     /// Turns of the calibrated loop per microsecond.
@@ -57,6 +65,9 @@ pub(super) struct LabTask {
     random: LabRandom,
     /// Apart from the workload's own draws.
     scatter: LabRandom,
+    correction: Correction,
+    paths: Paths,
+    runs: u64,
     frames: Vec<Frame>,
     pending: VecDeque<Action>,
     /// Children not waited for, and children forked in all.
@@ -89,6 +100,9 @@ impl LabTask {
             scatter: LabRandom::for_seed(
                 path.bytes().fold(shared.seed, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(b))),
             ),
+            correction: shared.corrections.get(&name).copied().unwrap_or_default(),
+            paths: shared.forking.get(&name).copied().unwrap_or_default(),
+            runs: 0,
             shared,
             path,
             name,
@@ -119,15 +133,30 @@ impl LabTask {
         let path = format!("{}/{number}", self.path);
         let child =
             LabTask::new(self.shared.clone(), path.clone(), name.clone(), self.random.child(), body, []);
-        Action::Fork(Box::new(ChildSpec { name, path, program: Box::new(child) }))
+        let fork = Action::Fork(Box::new(ChildSpec { name, path, program: Box::new(child) }));
+        if self.correction.after_fork > 0 {
+            self.pending.push_front(Action::KernelRun(Nanos(self.correction.after_fork)));
+        }
+        self.after(self.paths.fork_ns, fork)
+    }
+
+    /// An action that comes after a path of so many ns.
+    fn after(&mut self, ns: u64, action: Action) -> Action {
+        if ns == 0 {
+            return action;
+        }
+        self.pending.push_front(action);
+        Action::KernelRun(Nanos(ns))
     }
 
     fn run(&mut self, ns: u64) -> Action {
         if self.shared.by_loops {
             return Action::Run(Work::Capacity(Nanos(ns)));
         }
+        self.runs += 1;
         let scatter = self.scatter.pick(Span { lo: 0, hi: self.shared.run_scatter.0 });
-        Action::Run(Work::CpuTime(Nanos(ns) + self.shared.run_overshoot + Nanos(scatter)))
+        let ns = ns.saturating_add(self.shared.run_overshoot.0).saturating_add(scatter);
+        Action::Run(Work::CpuTime(Nanos(ns.saturating_add_signed(self.correction.run))))
     }
 
     /// One step as an action; none when it only changed what comes next.
@@ -257,7 +286,12 @@ impl Program for LabTask {
                 continue;
             }
             let Some(frame) = self.frames.last_mut() else {
-                return self.wait_all().unwrap_or(Action::Exit);
+                if let Some(wait) = self.wait_all() {
+                    return wait;
+                }
+                let used = Used { runs: self.runs, forks: self.forked, cpu_ns: cx.cpu_time.0 };
+                self.shared.used.note(&self.name, used);
+                return self.after(self.paths.exit_ns, Action::Exit);
             };
             let body = frame.body.clone();
             let Some(step) = body.get(frame.at) else {

@@ -5,7 +5,7 @@ use crate::capture::Capture;
 use crate::capture::trace::TraceKind;
 use sim_core::kernel::hooks::Hooks;
 use sim_core::observe::{Select, SelectReason};
-use sim_core::{CpuId, TaskId};
+use sim_core::{CpuId, Nanos, TaskId};
 
 /// Where tasks start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,10 @@ pub enum Starts {
     /// When forked and at their first wake-up, where the capture shows them.
     AsCaptured,
 }
+
+/// How long the race lasts: the interrupts of eight CPUs, each some slices of the emulator long, one after the other, and
+/// what newly idle CPUs then pull.
+const RACE: Nanos = Nanos::from_micros(200);
 
 /// Overrides the placement of the driver's children at their fork and their first wake-up.
 #[derive(Debug, Default)]
@@ -34,17 +38,12 @@ impl StartHooks {
         }
         let mut pids: Vec<u32> = capture.result.top_level().map(|t| t.pid).collect();
         pids.sort_unstable();
-        let first = |pid: u32, first_of_all: bool| {
-            capture.trace.events.iter().find_map(|e| match e.kind {
-                TraceKind::Wakeup { task, target_cpu, new }
-                    if new == first_of_all && capture.trace.pid(task) == pid =>
-                {
-                    Some(CpuId(target_cpu)).filter(|c| c.0 < capture.meta.smp)
-                }
-                _ => None,
+        let cpus = pids
+            .into_iter()
+            .map(|pid| {
+                [true, false].map(|new| start_of(capture, pid, new).filter(|c| c.0 < capture.meta.smp))
             })
-        };
-        let cpus = pids.into_iter().map(|pid| [first(pid, true), first(pid, false)]).collect();
+            .collect();
         StartHooks { cpus, ..StartHooks::default() }
     }
 
@@ -66,6 +65,27 @@ impl StartHooks {
             SelectReason::Exec => None,
         }
     }
+}
+
+/// Where a task starts when it is `new`, or when it wakes for the first time: then where the race leaves it, if it is moved
+/// once more before it has slept again.
+fn start_of(capture: &Capture, pid: u32, new: bool) -> Option<CpuId> {
+    let mut of_task = capture.trace.events.iter().filter(|e| match e.kind {
+        TraceKind::Wakeup { task, .. } | TraceKind::Migrate { task, .. } => capture.trace.pid(task) == pid,
+        _ => false,
+    });
+    let (at, cpu) = of_task.find_map(|e| match e.kind {
+        TraceKind::Wakeup { target_cpu, new: n, .. } if n == new => Some((e.at_ns, target_cpu)),
+        _ => None,
+    })?;
+    if new {
+        return Some(CpuId(cpu));
+    }
+    let moves = of_task.take_while(|e| e.at_ns < at + RACE.0).map_while(|e| match e.kind {
+        TraceKind::Migrate { to, .. } => Some(to),
+        _ => None,
+    });
+    Some(CpuId(moves.last().unwrap_or(cpu)))
 }
 
 impl Hooks for StartHooks {

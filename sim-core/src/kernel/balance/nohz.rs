@@ -228,9 +228,20 @@ impl<H: Hooks> Kernel<H> {
         if std::mem::take(&mut rq.balance.nohz_newidle) && !rq.need_resched {
             self.nohz_idle_balance(cpu, NohzFlags::STATS, false, now, o);
         }
-        if self.config.nohz && self.config.tick_stops_at_once {
+        let stops = self.config.tick_stops_at_once && !self.rqs[cpu.index()].balance.keeps_idle_tick;
+        if self.config.nohz && stops {
             self.nohz_balance_enter_idle(cpu);
         }
+    }
+
+    /// Says whether a CPU without idle states is to keep its tick when it next idles. Then it balances for itself.
+    pub fn keep_idle_tick(&mut self, cpu: CpuId, keep: bool) {
+        self.rqs[cpu.index()].balance.keeps_idle_tick = keep;
+    }
+
+    /// An idle CPU ticks from now on.
+    pub fn restart_idle_tick(&mut self, cpu: CpuId) {
+        self.nohz_balance_exit_idle(cpu);
     }
 
     /// The idle loop of a CPU stops its tick.

@@ -37,6 +37,8 @@ pub struct RqBalance {
     pub(in crate::kernel) nohz_flags: NohzFlags,
     /// The tick is stopped, as far as balancing knows: cleared at the first busy tick.
     pub(in crate::kernel) nohz_tick_stopped: bool,
+    /// The tick goes on when the CPU next idles.
+    pub(in crate::kernel) keeps_idle_tick: bool,
     /// Sleeping tasks may have left load here that decays.
     pub(in crate::kernel) has_blocked_load: bool,
     /// Jiffy of the last refresh of that load for others.
@@ -59,6 +61,7 @@ impl RqBalance {
             push_cpu: None,
             nohz_flags: NohzFlags::NONE,
             nohz_tick_stopped: false,
+            keeps_idle_tick: false,
             has_blocked_load: false,
             last_blocked_update: 0,
             nohz_newidle: false,

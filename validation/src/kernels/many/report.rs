@@ -1,7 +1,8 @@
 //! The text on captures of several CPUs.
 
 use super::causes::cause_of;
-use super::compare::{Check, ManyBar, ManyComparison};
+use super::check::{Check, ManyBar};
+use super::compare::ManyComparison;
 use super::versions::{Direction, Named, Total, directions, totals};
 use std::fmt::{Result, Write};
 
@@ -35,9 +36,10 @@ pub(in crate::kernels) fn write_many(out: &mut String, runs: &[(&str, &ManyCompa
     let count = |keeps: fn(&ManyComparison) -> bool| runs.iter().filter(|(_, c)| keeps(c)).count();
     writeln!(
         out,
-        "\nof {} captures of several CPUs, {} keep all bars, {} of them without the band; with starts of the simulator's own {}",
+        "\nof {} captures of several CPUs, {} keep all bars, {} without what the real kernel differs from itself, {} without the simulator's band too; with starts of the simulator's own {}",
         runs.len(),
         count(ManyComparison::ok),
+        count(ManyComparison::ok_alone),
         count(ManyComparison::within),
         count(ManyComparison::ok_free)
     )?;
