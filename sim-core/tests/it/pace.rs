@@ -8,7 +8,7 @@ use sim_core::machine::cache::RefillReason;
 use sim_core::machine::frequency::{Arch, Governor};
 use sim_core::machine::topology::Shape;
 use sim_core::machine::{
-    CacheConfig, FULL_SPEED, FrequencyConfig, Interference, NonTaskKind, SmtConfig, WorkClass, WorkKind,
+    CacheConfig, FULL_SPEED, FrequencyConfig, Interference, SmtConfig, SourceKind, WorkClass, WorkKind,
 };
 use sim_core::observe::{Event, Observer, PaceMetrics};
 use sim_core::program::{Action, Objects, Program, TaskSpec};
@@ -223,8 +223,8 @@ fn an_interrupt_at_the_end_of_a_cold_phase_does_not_prolong_it() {
     let mut c = machine("6.1", (1, 1, 2, 1));
     c.machine.cache = CacheConfig::I7_8700;
     let (start, period) = (Instant(MS + 20_480), Nanos::from_secs(1));
-    let kind = NonTaskKind::Interrupt;
-    c.machine.interference = vec![Interference { cpu: CpuId(1), kind, start, period, time: Nanos(5_000) }];
+    let kind = SourceKind::Interrupt;
+    c.machine.interference = vec![Interference::regular(CpuId(1), kind, start, period, Nanos(5_000))];
     let kind = WorkKind { working_set: 256 << 10, ..COMPUTE };
     let moves = [run(MS), Action::SetAffinity([CpuId(1)].into_iter().collect()), run(MS)];
     assert_eq!(ends(c, vec![(on(0, 0, script(moves.into())), kind)]), [2 * MS + 10_240 + 5_000]);

@@ -126,8 +126,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
-    /// The burst of a task ends now.
+    /// The burst of a task ends now. Its end is forecast once: of two threads that both poll, each would void the other's.
     fn cut_burst(&mut self, task: TaskId) {
+        if self.tasks[task.index()].burst == Burst::NONE {
+            return;
+        }
         let cpu = self.kernel.task(task).cpu;
         self.sync_burst(cpu);
         self.tasks[task.index()].burst = Burst::NONE;
