@@ -21,12 +21,12 @@ fn load(id: &str) -> Capture {
 static REPORT: LazyLock<Report> =
     LazyLock::new(|| validate(kept().iter().map(|p| CaptureReport::of(p)).collect()));
 
-/// But for the one on several CPUs, see `tests/many.rs`.
+/// The one on several CPUs too: see `tests/many.rs`.
 #[test]
 fn every_bar_is_met_on_the_captures_kept() {
     let missed: Vec<_> =
         REPORT.tallies().into_iter().filter(|(_, t)| !t.met()).map(|(name, _)| name).collect();
-    assert_eq!(missed, ["captures of several CPUs with all bars kept"], "{}", REPORT.to_text());
+    assert!(missed.is_empty(), "{missed:?}\n{}", REPORT.to_text());
 }
 
 /// Only quotas are left out.

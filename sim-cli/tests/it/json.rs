@@ -15,7 +15,12 @@ fn a_run_has_its_head_its_configuration_and_whole_nanoseconds() {
     assert_eq!(run["config_hash"].as_str().unwrap().len(), 64);
     assert_eq!(run["configuration"]["kernel"]["tunables"]["wakeup_granularity_ns"], 2_000_000);
     assert_eq!(run["configuration"]["machine"]["costs"]["tick_to_switch_ns"], 2_000);
-    assert!(run["notes"][0].as_str().unwrap().contains("placement and balancing are the kernel's own"));
+    assert!(
+        run["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("make no difference: this machine is described without them")
+    );
     let task = &run["tasks"][0];
     for key in ["cpu_time_ns", "turn_mean_ns", "turn_max_ns", "voluntary_switches", "work"] {
         assert!(task[key].is_u64(), "{key}: {}", task[key]);

@@ -149,7 +149,7 @@ mod tests {
             ..MachineConfig::new(Costs::preset(Preset::Guest))
         };
         for mechanism in MECHANISMS {
-            let outside = matches!(mechanism.name, "interference" | "steal");
+            let outside = matches!(mechanism.name, "interference" | "steal" | "host");
             assert_eq!(mechanism.is_in(&machine), !outside, "{}", mechanism.name);
             machine.switch_off(mechanism.name).unwrap();
             assert!(!mechanism.is_in(&machine), "{}", mechanism.name);

@@ -26,7 +26,8 @@ impl Observer for Tape {
     const DECISIONS: bool = true;
     fn event(&mut self, at: Instant, event: &Event) {
         // What the engine alone knows has no counterpart in a kernel driven by hand.
-        if !matches!(event, Event::Context { .. } | Event::CpuIdle { .. }) {
+        let engine = matches!(event, Event::Context { .. } | Event::CpuIdle { .. } | Event::Overhead { .. });
+        if !engine {
             self.0.push((at, Item::Event(*event)));
         }
     }

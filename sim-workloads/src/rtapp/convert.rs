@@ -197,7 +197,7 @@ impl Workload {
             let in_file = |e: RtAppError| RtAppError { file: self.file_of(i), ..e };
             tasks += &writer.task(thread).map_err(in_file)?;
         }
-        let (barriers, endless) = (writer.barriers(), writer.endless);
+        let (tables, endless) = (writer.barriers() + &writer.groups(), writer.endless);
         self.notes.extend(writer.notes);
         let seconds = self.duration_s.unwrap_or(DURATION_S);
         if self.duration_s.is_none() && endless {
@@ -214,7 +214,7 @@ impl Workload {
         if self.duration_s.is_some() || endless {
             let _ = write!(out, "\n[run]\nduration = \"{}us\"\n", (seconds * 1e6).round() as u64);
         }
-        out += &barriers;
+        out += &tables;
         out += &tasks;
         Ok(Imported { scenario: out, notes: self.notes })
     }

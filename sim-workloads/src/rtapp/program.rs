@@ -6,7 +6,7 @@ use super::event::{Event, Placed};
 use super::names::Names;
 use super::task::{Phase, Settings, Thread, Turns};
 use sim_core::kernel::Policy;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The most steps of all programs together.
@@ -22,6 +22,8 @@ pub(super) struct Writer<'a> {
     names: &'a mut Names,
     /// How many threads meet at each barrier.
     parties: BTreeMap<String, u32>,
+    /// Groups that are named.
+    groups: BTreeSet<String>,
     steps: usize,
     /// Threads being written, the one that forks before the one it forks.
     chain: Vec<&'a str>,
@@ -42,7 +44,13 @@ struct Who<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(threads: &'a [Thread], cpus: u32, names: &'a mut Names) -> Writer<'a> {
         let (parties, chain, notes) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Writer { threads, cpus, names, parties, steps: 0, chain, endless: false, notes }
+        let groups = BTreeSet::new();
+        Writer { threads, cpus, names, parties, groups, steps: 0, chain, endless: false, notes }
+    }
+
+    /// The tables of groups: those that tasks move to must be declared.
+    pub(super) fn groups(&self) -> String {
+        self.groups.iter().map(|path| format!("\n[group.\"{path}\"]\n")).collect()
     }
 
     /// The tables of barriers.
@@ -181,7 +189,11 @@ impl<'a> Writer<'a> {
             out += "/";
             out += &self.names.of("group", part);
         }
-        Ok(if out.is_empty() { "/".to_owned() } else { out })
+        if out.is_empty() {
+            return Ok("/".to_owned());
+        }
+        self.groups.insert(out.clone());
+        Ok(out)
     }
 
     fn event(&mut self, who: &Who<'a>, placed: &'a Placed, depth: usize) -> Result<String, RtAppError> {

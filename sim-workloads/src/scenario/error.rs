@@ -104,7 +104,7 @@ pub(super) struct Source {
 }
 
 /// Most names an error lists.
-const LISTED: usize = 40;
+const LISTED: usize = 50;
 
 /// Longest part of a line that an error carries, in bytes.
 const EXCERPT: usize = 200;

@@ -48,7 +48,7 @@ use crate::units::Whole;
 use de::NodeReader;
 use error::{Problem, Source};
 use node::{Node, Origin};
-use schema::SessionNumber;
+use schema::{SessionNumber, UncertainKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::machine::topology::Topology;
@@ -135,6 +135,7 @@ struct ScenarioFile {
     #[serde(default)]
     costs: CostsSpec,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<UncertainKey, UncertainRange>")]
     uncertain: BTreeMap<String, UncertainRange>,
     #[serde(default)]
     run: RunSpec,

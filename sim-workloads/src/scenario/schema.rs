@@ -62,6 +62,21 @@ impl JsonSchema for SessionNumber {
     }
 }
 
+/// A key of `[uncertain]`.
+pub(super) struct UncertainKey;
+
+impl JsonSchema for UncertainKey {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "UncertainKey".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(machine|costs)\\..+$" })
+    }
+}
+
 impl JsonSchema for GroupPath {
     fn inline_schema() -> bool {
         true

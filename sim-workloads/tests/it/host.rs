@@ -95,7 +95,8 @@ fn sources_of_interference() {
 #[test]
 fn debian_charges_interrupts_and_steal_to_tasks() {
     let text = "[kernel]\nprofile = \"5.10-debian\"\n[costs]\npreset = \"zero\"\n[run]\nduration = \"1s\"\n\
-        [[machine.interference]]\ncpu = 0\nkind = \"softirq\"\nperiod = \"10ms\"\ntime = \"1ms\"\n\
+        [[machine.interference]]\ncpu = 0\nkind = \"softirq\"\nstart = \"2ms\"\nperiod = \"10ms\"\n\
+        time = \"1ms\"\n\
         [[machine.interference]]\ncpu = 0\nkind = \"steal\"\nstart = \"5ms\"\nperiod = \"10ms\"\ntime = \"2ms\"\n\
         [task.hog]\nprogram = [{ forever = [{ run = \"1ms\" }] }]\n";
     let charged =
@@ -114,16 +115,18 @@ fn mistakes_in_hosts_and_interference() {
         (host("machine.cpus", "4"), "both 'cpus' and 'topology'"),
         (host("machine.host", "{}"), "a host has no host itself"),
         (host("machine.preset", "i7-8700"), "for the whole scenario"),
-        (host("halt_poll", "2s"), "at most 1s"),
+        (host("halt_poll", "2s"), "at most 1 s is allowed"),
         (host("guest.0.sleep", "{ pareto = { scale = \"1ms\", shape = 2.0 } }"), "uniform and exponential"),
-        (host("guest.0.run", "10ns"), "at least 1us"),
+        (host("guest.0.run", "10ns"), "at least 1 us"),
         (host("guest.0.count", "9999"), "at most 10000"),
     ] {
         assert!(found.contains(part), "{found}");
     }
     let source = |text: &str| {
         refused(
-            &format!("[[machine.interference]]\nkind = \"interrupt\"\n{text}\n[task.a]\nprogram = []\n"),
+            &format!(
+                "[[machine.interference]]\nkind = \"interrupt\"\n{text}\n[task.a]\nprogram = [{{ run = \"1ms\" }}]\n"
+            ),
             &[],
         )
     };

@@ -111,7 +111,7 @@ fn tasks() {
         (
             "name = \"x\"",
             "5:1: unknown key 'name': allowed are count, nice, policy, cpus, start, group, session, \
-             timer_slack, class, working_set, program",
+             timer_slack, class, working_set, process, program",
         ),
     ];
     for (line, expected) in cases {
@@ -132,7 +132,7 @@ fn tasks() {
 #[test]
 fn steps() {
     let actions = "run, run_cpu, kernel, sleep, period, write, read, post, wait, lock, unlock, barrier, take_token, \
-                   put_token, epoll_post, epoll_wait, fork, vfork, exec, nice, policy, affinity, move_to_group, \
+                   put_token, epoll_post, epoll_wait, cond_wait, signal, broadcast, timer, fork, vfork, exec, nice, policy, affinity, move_to_group, \
                    timer_slack, count, repeat, until, for, forever";
     let cases = [
         ("[]", "4:11: found a list of 0, expected a list of one or more steps".to_owned()),
@@ -148,7 +148,7 @@ fn steps() {
         (
             "[{ runn = \"1ms\" }]",
             format!(
-                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, timeout, program, do (did you mean 'run'?)"
+                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, timeout, mutex, every, missed, program, do (did you mean 'run'?)"
             ),
         ),
         ("[{}]", format!("4:12: a step needs an action: one of {actions}")),
@@ -299,7 +299,7 @@ fn long_lists_and_long_lines_are_cut() {
     let tasks: String = (0..5000).map(|i| format!("[task.t{i}]\nprogram = [\"yield\"]\n")).collect();
     let setting = [("task.x.nice".to_owned(), "1".to_owned())];
     let error = Scenario::parse(&tasks, "test.toml", &setting).unwrap_err();
-    assert!(error.message.ends_with("t38, t39 and 4960 more"), "{error}");
+    assert!(error.message.ends_with("t48, t49 and 4950 more"), "{error}");
     let long = with_program(&format!("[{}{{ runn = \"é\" }}]", "\"yield\", ".repeat(1000)));
     let error = parse(&long).unwrap_err();
     assert!(error.to_string().starts_with("test.toml:4:9014: unknown key 'runn'"), "{error}");

@@ -137,12 +137,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.project(cpu);
     }
 
-    /// Polling ends when another task wants the CPU.
+    /// Polling ends when another task wants the CPU. A thread that was called while it polled is on its way into the guest.
     pub(super) fn end_polling(&mut self) {
         for i in 0..self.vcpus.len() {
             let v = &self.vcpus[i];
             let rq = self.kernel.rq(self.kernel.task(v.task).cpu);
-            if v.out == Out::Polling && (rq.need_resched || rq.nr_running > 1) {
+            if v.out == Out::Polling && !v.kicked && (rq.need_resched || rq.nr_running > 1) {
                 self.cut_burst(v.task);
             }
         }
