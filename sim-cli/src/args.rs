@@ -90,7 +90,8 @@ pub(crate) struct ScenarioArgs {
     /// Seed of the random draws
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
-    /// Switch off mechanisms of the machine or single costs: short for --set machine.without=NAME,…
+    /// Switch off mechanisms of the machine or single costs: short for --set machine.without=NAME,…; where both have a name,
+    /// it is the mechanism's (cfsim machine show bare-metal)
     #[arg(long, value_name = "NAME,…")]
     pub(crate) without: Option<String>,
     /// Draw uncertain costs from their ranges, anew for every seed: intervals then say where a machine may lie of which no
