@@ -43,6 +43,8 @@ pub(crate) struct Attribution {
 pub(crate) struct Share {
     pub(crate) mechanism: &'static str,
     about: &'static str,
+    /// The mechanism whose share holds this one: it does not count twice.
+    part_of: Option<&'static str>,
     /// It alone, over the rules.
     pub(crate) alone_points: Estimate,
     /// What goes when it alone is switched off.
@@ -71,10 +73,13 @@ pub(crate) fn attribute(plan: &Plan<'_>, talk: Talk) -> Result<Attribution, Fail
         let alone = combine(&only, &rules, |x, y| x - y);
         let gone = combine(&total, &without, |x, y| x - y);
         let mean = combine(&alone, &gone, |x, y| (x + y) / 2.0);
-        explained = combine(&explained, &mean, |x, y| x + y);
+        if mechanism.part_of.is_none() {
+            explained = combine(&explained, &mean, |x, y| x + y);
+        }
         shares.push(Share {
             mechanism: mechanism.name,
             about: mechanism.about,
+            part_of: mechanism.part_of,
             alone_points: estimate(plan, &alone)?,
             without_points: estimate(plan, &gone)?,
             mean_points: estimate(plan, &mean)?,
@@ -141,7 +146,11 @@ impl Attribution {
         let rows = std::iter::once(single("the rules alone", &self.rules_alone_percent))
             .chain(self.mechanisms.iter().map(|s| {
                 let (mean, alone, without) = (&s.mean_points, &s.alone_points, &s.without_points);
-                vec![s.mechanism.to_owned(), show(mean), show(alone), show(without)]
+                let name = match s.part_of {
+                    Some(whole) => format!("{} (of {whole})", s.mechanism),
+                    None => s.mechanism.to_owned(),
+                };
+                vec![name, show(mean), show(alone), show(without)]
             }))
             .chain([single("on each other", &self.together_percent), single("in all", &self.total_percent)]);
         let head = ["", "share, points", "it alone adds", "without it go"];

@@ -21,8 +21,8 @@ Examples:
 
 The difference B − A is found with the machine as it is, with every mechanism switched off (what the scheduler's rules do
 by themselves), with each mechanism alone switched on, and with each alone switched off. A mechanism's share is the mean of
-what it adds alone and of what goes without it; what is left is what mechanisms do to each other. The mechanisms are those
-of machine.without; those that the scenario's machine does not have are left out.")]
+what it adds alone and of what goes without it; what is left is what mechanisms do to each other. Parts of a mechanism are
+shown too and do not count twice. The mechanisms are those of machine.without; those that the scenario's machine does not have are left out.")]
 pub(crate) struct AttributeArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,

@@ -11,17 +11,19 @@ pub struct Mechanism {
     pub name: &'static str,
     /// What goes with it.
     pub about: &'static str,
+    /// The mechanism that this one is a part of: without that it is not there either.
+    pub part_of: Option<&'static str>,
     /// Costs by their names in [`Costs::TABLE`].
     costs: &'static [&'static str],
     part: fn(&mut MachineConfig),
 }
 
 const fn costs(name: &'static str, about: &'static str, costs: &'static [&'static str]) -> Mechanism {
-    Mechanism { name, about, costs, part: |_| () }
+    Mechanism { name, about, part_of: None, costs, part: |_| () }
 }
 
 const fn part(name: &'static str, about: &'static str, part: fn(&mut MachineConfig)) -> Mechanism {
-    Mechanism { name, about, costs: &[], part }
+    Mechanism { name, about, part_of: None, costs: &[], part }
 }
 
 /// All mechanisms. Every cost belongs to exactly one.
@@ -31,15 +33,18 @@ pub const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "idle-exit",
         about: "leaving idle states",
+        part_of: None,
         costs: &["idle_exit"],
         part: |machine| machine.idle.leave_at_once(),
     },
     part("idle-flush", "caches emptied by deep idle states", |machine| {
         machine.cache.kept_in_idle = !machine.cache.is_off();
-    }),
+    })
+    .of("cache"),
     Mechanism {
         name: "tick",
         about: "timer interrupts",
+        part_of: None,
         costs: &["timer_irq", "tick", "tick_to_switch"],
         part: |machine| machine.idle.tick_restart = Nanos::ZERO,
     },
@@ -55,7 +60,8 @@ pub const MECHANISMS: &[Mechanism] = &[
     part("cache", "working sets that must be loaded anew", |machine| machine.cache = CacheConfig::default()),
     part("turbo", "clocks that depend on how many cores are active", |machine| {
         machine.frequency.turbo_khz.truncate(1);
-    }),
+    })
+    .of("frequency"),
     part("frequency", "clocks altogether", |machine| machine.frequency = FrequencyConfig::default()),
     part("interference", "interrupts, softirqs and kernel threads from outside", |machine| {
         machine.interference.retain(|source| source.kind == SourceKind::Steal);
@@ -69,6 +75,10 @@ pub const MECHANISMS: &[Mechanism] = &[
 ];
 
 impl Mechanism {
+    const fn of(self, whole: &'static str) -> Mechanism {
+        Mechanism { part_of: Some(whole), ..self }
+    }
+
     fn switch_off(&self, machine: &mut MachineConfig) {
         self.costs.iter().for_each(|name| machine.costs.clear(name));
         (self.part)(machine);
