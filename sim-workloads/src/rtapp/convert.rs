@@ -121,7 +121,7 @@ impl Workload {
         ];
         for field in fields {
             match (field.key.as_str(), &field.node.value) {
-                ("duration", Value::Number(s)) if (-1.0..=-1.0).contains(s) => {}
+                ("duration", Value::Number(s)) if s.total_cmp(&-1.0).is_eq() => {}
                 ("duration", Value::Number(s)) if (0.001..=86_400.0).contains(s) => {
                     self.duration_s = Some(*s)
                 }
@@ -239,7 +239,7 @@ impl Workload {
     }
 }
 
-/// Whether an event may block for good or for a while, so that a loop of it takes time.
+/// Whether an event is modelled; those that are not have been waived by now.
 pub(super) fn is_known(event: &Placed) -> bool {
     !matches!(event.event, Event::NotModelled(_))
 }

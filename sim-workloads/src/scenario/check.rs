@@ -9,6 +9,8 @@ use super::{Scenario, TaskDef};
 use sim_core::CpuMask;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The most uncertain values: for each the scenario is read again with either end of its range.
+const MAX_RANGES: usize = 64;
 /// The most steps in the programs of a scenario, as written.
 pub(super) const MAX_STEPS: usize = 100_000;
 /// The most steps after programs that name objects per instance (`%`) are multiplied by their task's count.
@@ -35,6 +37,10 @@ pub(super) fn check(scenario: &Scenario) -> Result<()> {
     check_names(scenario)?;
     check_run(scenario)?;
     check_sizes(scenario)?;
+    if scenario.uncertain.len() > MAX_RANGES {
+        let message = format!("{} ranges: at most {MAX_RANGES} are allowed", scenario.uncertain.len());
+        return Err((path(&["uncertain"]), Problem::new(ErrorKind::Limit, message)));
+    }
     for (key, range) in &scenario.uncertain {
         if let Some(message) = range.mistake(key) {
             return Err((path(&["uncertain", key]), Problem::new(ErrorKind::BadValue, message)));

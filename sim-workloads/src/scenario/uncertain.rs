@@ -124,4 +124,12 @@ mod tests {
         let refused = document("\"costs.coffee\" = [\"1us\", \"2us\"]").resolve().unwrap_err().to_string();
         assert!(refused.starts_with("s.toml:4:") && refused.contains("unknown key 'coffee'"), "{refused}");
     }
+
+    #[test]
+    fn there_are_not_more_ranges_than_can_be_tried() {
+        let ranges: String = (0..65).map(|i| format!("\"costs.c{i}\" = [1, 2]\n")).collect();
+        let refused =
+            Document::parse(&format!("[uncertain]\n{ranges}{HOG}"), "s.toml", &[]).unwrap_err().to_string();
+        assert!(refused.contains("65 ranges: at most 64 are allowed"), "{refused}");
+    }
 }
