@@ -14,6 +14,8 @@ use validation::capture::{Capture, compact::compact, find_captures};
 use validation::kernels::many::OwnSpread;
 use validation::kernels::{CaptureReport, Report, validate};
 use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
+use validation::published::PublishedError;
+use validation::published::compile::{self, CompileReport, Machine};
 use validation::published::smt::{self, SmtReport};
 use validation::simulate::{Calibration, Experiment, calibrate};
 
@@ -69,6 +71,18 @@ enum What {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Fit kernel builds of published machines on two points each and predict all others by number of jobs; exit code 4 when
+    /// a prediction is off by more than 5 %
+    Compile {
+        /// Only machines whose name contains this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        /// Seeds of which each time is the mean
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        seeds: u32,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Write captures in the compact form
     Compact {
         /// Lab folders
@@ -99,6 +113,7 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             let missed = || Failure::Tolerance("a prediction is off by more than 3 points".to_owned());
             if report.passed() { Ok(()) } else { Err(missed()) }
         }
+        What::Compile { only, seeds, output } => builds(only.as_deref(), *seeds, output, talk),
         What::Compact { folders, to } => {
             for folder in folders {
                 let written = compact(folder, to).map_err(|e| Failure::Capture(e.to_string()))?;
@@ -110,6 +125,34 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
 }
 
 impl Printed for Report {
+    fn text(&self) -> String {
+        self.to_text()
+    }
+}
+
+/// Machines are independent of each other.
+fn builds(only: Option<&str>, seeds: u32, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
+    output.start_threads()?;
+    let failed = |e: PublishedError| Failure::Capture(e.to_string());
+    let mut machines = compile::published().map_err(failed)?.machines;
+    machines.retain(|m| only.is_none_or(|text| m.name.contains(text)));
+    if machines.is_empty() {
+        return Err(Failure::Usage("no machine has such a name".to_owned()));
+    }
+    let one = |machine: &Machine| {
+        let report = machine.predict(seeds);
+        talk.progress(&format!("{} done", machine.name));
+        report
+    };
+    let reports: Result<Vec<_>, _> = machines.par_iter().map(one).collect::<Vec<_>>().into_iter().collect();
+    let report = CompileReport(reports.map_err(failed)?);
+    print(&report, output.format)?;
+    let missed = report.missed().count();
+    let failure = || Failure::Tolerance(format!("{missed} predictions are off by more than 5 %"));
+    if missed == 0 { Ok(()) } else { Err(failure()) }
+}
+
+impl Printed for CompileReport {
     fn text(&self) -> String {
         self.to_text()
     }
