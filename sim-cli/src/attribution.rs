@@ -114,7 +114,7 @@ fn differences(plan: &Plan<'_>, without: &[&str]) -> Result<Vec<f64>, Failure> {
     let values = |settings| {
         let loaded = side(plan, settings, without)?;
         let results = experiment::run_seeds(&loaded, plan.runs, GroupBy::Name)?;
-        let values: Option<Vec<f64>> = results.iter().map(plan.figure.of).collect();
+        let values: Option<Vec<f64>> = results.iter().map(|r| plan.figure.of(r)).collect();
         values.ok_or_else(|| Failure::Usage(format!("not every run has a {}", plan.figure.title)))
     };
     let (a, b): (Vec<f64>, Vec<f64>) = (values(plan.a)?, values(plan.b)?);

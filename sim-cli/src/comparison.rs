@@ -176,7 +176,7 @@ fn line(
     interval: Interval,
 ) -> Option<Line> {
     let pairs: Option<Vec<(f64, f64)>> =
-        a.iter().zip(b).map(|(x, y)| Some(((figure.of)(x)?, (figure.of)(y)?))).collect();
+        a.iter().zip(b).map(|(x, y)| Some((figure.of(x)?, figure.of(y)?))).collect();
     let pairs = pairs?;
     let column = |f: fn(&(f64, f64)) -> f64| Estimate::of(&pairs.iter().map(f).collect::<Vec<_>>(), interval);
     let (ea, eb, difference) = (column(|p| p.0)?, column(|p| p.1)?, column(|p| p.1 - p.0)?);

@@ -118,6 +118,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 return self.enter(task, Nanos(d.0.saturating_add(around.0)), Then::Return);
             }
             Action::Count(units) => return self.observer.event(self.now, &Event::Count { task, units }),
+            Action::Record { series, time } => {
+                return self.observer.event(self.now, &Event::Record { task, series, time });
+            }
             Action::SemWait(sem) if self.objects.take_semaphore(sem) => return,
             Action::Lock(mutex) if self.objects.take_mutex(mutex, task) => return,
             Action::Unlock(mutex) if self.objects.release_uncontended(mutex) => return,

@@ -225,6 +225,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::MoveToGroup(g) if g.index() >= self.kernel.nr_groups() => {
                 "moves to a group that does not exist".to_owned()
             }
+            Action::Record { series, .. } if *series >= Action::MAX_SERIES => {
+                format!("records series {series}: allowed are those below {}", Action::MAX_SERIES)
+            }
             Action::SetNice(n) if !(-20..=19).contains(n) => format!("sets nice {n}: allowed is -20..=19"),
             Action::SetAffinity(m) | Action::SetSiblingsAffinity(m) if !self.may_be_affinity(m) => {
                 format!("sets affinity {m}: online are CPUs {}", self.kernel.topology().online())

@@ -124,8 +124,20 @@ pub enum Action {
     SetTimerSlack(Nanos),
     /// Count units of finished work (iterations, objects, bytes): no time passes.
     Count(u64),
+    /// Record a time the program measured, such as the latency of a request: no time passes.
+    Record {
+        /// Which of its measurements, below [`Action::MAX_SERIES`].
+        series: u8,
+        /// The time.
+        time: Nanos,
+    },
     /// The end of the task.
     Exit,
+}
+
+impl Action {
+    /// How many measurements a program may tell apart.
+    pub const MAX_SERIES: u8 = 4;
 }
 
 /// A task that exists from the start of the simulation.

@@ -41,6 +41,7 @@ mod tests;
 
 use crate::build::Builder;
 use crate::dist::Dist;
+use crate::model::{Headline, Model, Ran};
 use crate::schema::{Names, PlainName, is_default};
 use crate::units::{Bytes, Whole, whole};
 use fields::{default_io_sleeps, default_name, helpers, name, non_zero, one, unscaled, work_scale};
@@ -198,9 +199,29 @@ impl KernelCompile {
         }
     }
 
+    fn object_ids(&self, objects: &mut Objects, k: u32) -> ObjectIds {
+        let path = format!("{}/obj#{k}", self.name);
+        let exec_done = objects.add_semaphore(&format!("{path}/exec"), 0);
+        let pipe = (self.hand_over == HandOver::Pipe)
+            .then(|| objects.add_pipe(&format!("{path}/asm"), Objects::PIPE_CAPACITY, 0));
+        ObjectIds { exec_done, pipe }
+    }
+
+    /// CPU time the whole build asks for under `seed`: the sum of all draws. It does not depend on `jobs`.
+    pub fn work(&self, seed: u64) -> Nanos {
+        let add = |a: Nanos, b: Nanos| Nanos(a.0.saturating_add(b.0));
+        let objects = (0..self.objects).map(|k| ObjectWork::draw(self, seed, k).total());
+        let directories = if self.makes.get() == 1 { 0 } else { self.makes.get() };
+        let starts = (0..directories).map(|i| self.make_start_work(seed, &format!("{}/dir#{i}", self.name)));
+        let top = [self.make_start_work(seed, &self.name), self.link_work(seed)];
+        objects.chain(starts).chain(top).fold(Nanos::ZERO, add)
+    }
+}
+
+impl Model for KernelCompile {
     /// Adds the objects the build's tasks share, and its one task that exists from the start: make. It counts one unit
     /// of work for each object file.
-    pub fn build(&self, builder: &mut Builder) {
+    fn build(&self, builder: &mut Builder) {
         let objects = &mut builder.objects;
         let ids = (0..self.objects).map(|k| self.object_ids(objects, k)).collect();
         // Sub-makes first, the make the user started last; a lone make is both.
@@ -225,21 +246,7 @@ impl KernelCompile {
         });
     }
 
-    fn object_ids(&self, objects: &mut Objects, k: u32) -> ObjectIds {
-        let path = format!("{}/obj#{k}", self.name);
-        let exec_done = objects.add_semaphore(&format!("{path}/exec"), 0);
-        let pipe = (self.hand_over == HandOver::Pipe)
-            .then(|| objects.add_pipe(&format!("{path}/asm"), Objects::PIPE_CAPACITY, 0));
-        ObjectIds { exec_done, pipe }
-    }
-
-    /// CPU time the whole build asks for under `seed`: the sum of all draws. It does not depend on `jobs`.
-    pub fn work(&self, seed: u64) -> Nanos {
-        let add = |a: Nanos, b: Nanos| Nanos(a.0.saturating_add(b.0));
-        let objects = (0..self.objects).map(|k| ObjectWork::draw(self, seed, k).total());
-        let directories = if self.makes.get() == 1 { 0 } else { self.makes.get() };
-        let starts = (0..directories).map(|i| self.make_start_work(seed, &format!("{}/dir#{i}", self.name)));
-        let top = [self.make_start_work(seed, &self.name), self.link_work(seed)];
-        objects.chain(starts).chain(top).fold(Nanos::ZERO, add)
+    fn results(&self, _: &Ran<'_>) -> Vec<(&'static Headline, f64)> {
+        Vec::new()
     }
 }
