@@ -1,5 +1,7 @@
 //! `cfsim validate`: the simulator held against real kernels.
 
+mod published;
+
 use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{Format, Report as Printed, Talk, print};
@@ -14,6 +16,7 @@ use validation::capture::{Capture, compact::compact, find_captures};
 use validation::kernels::many::OwnSpread;
 use validation::kernels::{CaptureReport, Report, validate};
 use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
+use validation::published::Published;
 use validation::published::smt::{self, SmtReport};
 use validation::simulate::{Calibration, Experiment, calibrate};
 
@@ -69,6 +72,21 @@ enum What {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Predict published comparisons of kernels, patches and tunables and print measured beside predicted; exit code 4 when
+    /// an aim is missed on the records that judge
+    Published {
+        /// Folder with the records, the series' scenarios and settings, and the tolerances
+        #[arg(long, value_name = "DIR", default_value = "validation/published")]
+        dir: PathBuf,
+        /// Only series whose name contains this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        /// Pairs of runs for each record: seeds, each with costs drawn from their ranges
+        #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        runs: u32,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Write captures in the compact form
     Compact {
         /// Lab folders
@@ -98,6 +116,10 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             print(&report, output.format)?;
             let missed = || Failure::Tolerance("a prediction is off by more than 3 points".to_owned());
             if report.passed() { Ok(()) } else { Err(missed()) }
+        }
+        What::Published { dir, only, runs, output } => {
+            let data = Published::load(dir).map_err(|e| Failure::Capture(e.to_string()))?;
+            published::validate(&data, only.as_deref(), *runs, output, talk)
         }
         What::Compact { folders, to } => {
             for folder in folders {
