@@ -2,7 +2,7 @@
 //! what the real program would have printed.
 
 use crate::build::Builder;
-use crate::kernel_compile::KernelCompile;
+use crate::kernel_compile::{self, KernelCompile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::engine::TaskInfo;
@@ -134,7 +134,7 @@ macro_rules! workloads {
 
 workloads! {
     /// `[workload.kernel_compile]`
-    kernel_compile: KernelCompile, &[];
+    kernel_compile: KernelCompile, &kernel_compile::HEADLINES;
 }
 
 impl Workloads {
