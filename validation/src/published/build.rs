@@ -11,7 +11,7 @@ const SCENARIO: &str = include_str!("../../../scenarios/kernel-compile-smt.toml"
 
 /// Why there is no prediction.
 #[derive(Debug, Error)]
-pub enum PublishedError {
+pub enum BuildError {
     /// The scenario is not one.
     #[error("{0}")]
     Scenario(#[from] ScenarioError),
@@ -34,14 +34,14 @@ pub enum PublishedError {
 }
 
 /// How long the build takes with these settings, s.
-pub(super) fn elapsed(settings: &[(String, String)], seed: u64) -> Result<f64, PublishedError> {
+pub(super) fn elapsed(settings: &[(String, String)], seed: u64) -> Result<f64, BuildError> {
     let document = Document::parse(SCENARIO, "kernel-compile-smt.toml", settings)?;
     let config = document.resolve()?.config;
     let mut simulation = document.scenario.build(seed).simulation(config, (), NoHooks);
-    let outcome = simulation.run().map_err(|e| PublishedError::Run(e.to_string()))?;
+    let outcome = simulation.run().map_err(|e| BuildError::Run(e.to_string()))?;
     match outcome.end {
         End::AllExited => Ok(Nanos(outcome.at.0).as_secs_f64()),
-        end => Err(PublishedError::Run(format!("{end:?}"))),
+        end => Err(BuildError::Run(format!("{end:?}"))),
     }
 }
 

@@ -2,6 +2,14 @@
 
 mod build;
 pub mod compile;
+mod measurements;
+mod series;
 pub mod smt;
+#[cfg(test)]
+mod tests;
+mod verdict;
 
-pub use build::{PublishedError, Role};
+pub use build::{BuildError, Role};
+pub use measurements::{Better, Citation, Measurement, PublishedError, Setup, Split, Suitability};
+pub use series::{Point, Published, Series, Settings};
+pub use verdict::{Aims, Judged, Prediction, Rate, Summary, Tolerances};

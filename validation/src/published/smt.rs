@@ -4,7 +4,7 @@
 //! is taken for the same machine with the costs of a guest; the guest for four CPUs of which the hypervisor puts each on a
 //! core of its own, with hyper-threading or without. What the hypervisor really does is outside of the model. Deviates: D-186.
 
-use super::build::{PublishedError, Role, elapsed, settings};
+use super::build::{BuildError, Role, elapsed, settings};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -101,7 +101,7 @@ pub struct SmtReport {
 ///
 /// # Errors
 /// When they are not what they should be.
-pub fn published() -> Result<Published, PublishedError> {
+pub fn published() -> Result<Published, BuildError> {
     Ok(serde_json::from_str(PUBLISHED)?)
 }
 
@@ -113,7 +113,7 @@ struct Build {
 
 impl Build {
     /// How long it takes, s. The factor says nothing where a core has one thread.
-    fn time(&self, place: Place, threads: u32, jobs: u32, factor: u32) -> Result<f64, PublishedError> {
+    fn time(&self, place: Place, threads: u32, jobs: u32, factor: u32) -> Result<f64, BuildError> {
         let preset = if place == Place::BareMetal { "bare-metal" } else { "guest" };
         let threads = if place == Place::Guest4 { 1 } else { threads };
         let settings = settings([
@@ -134,14 +134,14 @@ struct Baseline<'a> {
 }
 
 impl<'a> Baseline<'a> {
-    fn of(build: &Build, series: &'a Series) -> Result<Baseline<'a>, PublishedError> {
+    fn of(build: &Build, series: &'a Series) -> Result<Baseline<'a>, BuildError> {
         let off = |row: &Row| build.time(series.place, 1, row.jobs, *FACTORS.end());
         let off_s = series.rows.iter().map(off).collect::<Result<_, _>>()?;
         Ok(Baseline { series, off_s })
     }
 
     /// The ratios, published and simulated.
-    fn predict(&self, build: &Build, factor: u32) -> Result<Vec<Predicted>, PublishedError> {
+    fn predict(&self, build: &Build, factor: u32) -> Result<Vec<Predicted>, BuildError> {
         let series = self.series;
         let row = |(row, off): (&Row, &f64)| {
             Ok(Predicted {
@@ -169,7 +169,7 @@ fn squares(rows: &[Predicted]) -> f64 {
 ///
 /// # Errors
 /// When data, scenario or a run is not what it should be.
-pub fn compare(objects: u32, seed: u64) -> Result<SmtReport, PublishedError> {
+pub fn compare(objects: u32, seed: u64) -> Result<SmtReport, BuildError> {
     let (build, published) = (Build { objects, seed }, published()?);
     let baselines: Vec<Baseline<'_>> =
         published.series.iter().map(|s| Baseline::of(&build, s)).collect::<Result<_, _>>()?;
@@ -182,10 +182,7 @@ pub fn compare(objects: u32, seed: u64) -> Result<SmtReport, PublishedError> {
 }
 
 /// Where a function with one valley is least, to 5: by looking at five points around the best so far, ever closer.
-fn least(
-    range: RangeInclusive<u32>,
-    f: impl Fn(u32) -> Result<f64, PublishedError>,
-) -> Result<u32, PublishedError> {
+fn least(range: RangeInclusive<u32>, f: impl Fn(u32) -> Result<f64, BuildError>) -> Result<u32, BuildError> {
     let (mut low, mut high) = range.into_inner();
     loop {
         let step = ((high - low) / 4).max(5);

@@ -9,7 +9,7 @@ mod report;
 
 pub use report::{CompileReport, Fitted, MachineReport, Predicted};
 
-use super::build::{PublishedError, Role, elapsed};
+use super::build::{BuildError, Role, elapsed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -89,13 +89,13 @@ pub struct Published {
 ///
 /// # Errors
 /// When they are not what they should be.
-pub fn published() -> Result<Published, PublishedError> {
+pub fn published() -> Result<Published, BuildError> {
     Ok(serde_json::from_str(PUBLISHED)?)
 }
 
 impl Machine {
     /// How long the build takes, s: the mean over `seeds` seeds.
-    fn time(&self, curve: &Curve, jobs: u32, build: Fitted, seeds: u32) -> Result<f64, PublishedError> {
+    fn time(&self, curve: &Curve, jobs: u32, build: Fitted, seeds: u32) -> Result<f64, BuildError> {
         // The factor is on the tail, too.
         let tail = build.tail_s.max(0.0) / build.work_scale;
         let own = [
@@ -111,10 +111,10 @@ impl Machine {
         Ok(times.sum::<Result<f64, _>>()? / f64::from(seeds))
     }
 
-    fn point(&self, point: &Point) -> Result<(&Curve, &Row), PublishedError> {
+    fn point(&self, point: &Point) -> Result<(&Curve, &Row), BuildError> {
         let curve = self.curves.iter().find(|c| c.name == point.curve);
         let row = curve.and_then(|c| Some((c, c.rows.iter().find(|r| r.jobs == point.jobs)?)));
-        row.ok_or_else(|| PublishedError::NoPoint {
+        row.ok_or_else(|| BuildError::NoPoint {
             machine: self.name.clone(),
             curve: point.curve.clone(),
             jobs: point.jobs,
@@ -123,14 +123,14 @@ impl Machine {
 
     /// The line through both points, of the time over the simulated time without a serial part: once to find the number
     /// of objects, again to find the rest.
-    fn fit(&self, seeds: u32) -> Result<Fitted, PublishedError> {
+    fn fit(&self, seeds: u32) -> Result<Fitted, BuildError> {
         let points = [self.point(&self.fit[0])?, self.point(&self.fit[1])?];
         let line = |build: Fitted| {
             let x = points.map(|(curve, row)| self.time(curve, row.jobs, build, seeds));
             let [x0, x1] = x;
             let (x0, x1, y0, y1) = (x0?, x1?, points[0].1.elapsed_s, points[1].1.elapsed_s);
             let slope = (y0 - y1) / (x0 - x1);
-            Ok::<_, PublishedError>((slope, y0 - slope * x0))
+            Ok::<_, BuildError>((slope, y0 - slope * x0))
         };
         let first = Fitted { objects: FIRST_OBJECTS, work_scale: 1.0, tail_s: 0.0 };
         let (slope, _) = line(first)?;
@@ -143,7 +143,7 @@ impl Machine {
     ///
     /// # Errors
     /// When data, scenario or a run is not what it should be.
-    pub fn predict(&self, seeds: u32) -> Result<MachineReport, PublishedError> {
+    pub fn predict(&self, seeds: u32) -> Result<MachineReport, BuildError> {
         let fitted = self.fit(seeds)?;
         let mut rows = Vec::new();
         for curve in &self.curves {
