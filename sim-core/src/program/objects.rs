@@ -1,7 +1,8 @@
 //! The objects tasks synchronise on: state only. Who is woken when, and what it costs, is the engine's business.
 
 use super::Missed;
-use crate::id::{BarrierId, ConditionId, EpollId, MutexId, PipeId, SemId, TaskId, TimerId};
+use super::socket::{Flow, Socket, TcpFlow, UdpFlow, UnixFlow};
+use crate::id::{BarrierId, ConditionId, EpollId, MutexId, PipeId, SemId, SocketId, TaskId, TimerId};
 use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
 
@@ -114,6 +115,8 @@ pub struct Objects {
     pub conditions: Vec<Condition>,
     /// Shared timers by [`TimerId`].
     pub timers: Vec<Timer>,
+    /// Ends of connections by [`SocketId`].
+    pub sockets: Vec<Socket>,
 }
 
 impl Objects {
@@ -157,6 +160,30 @@ impl Objects {
     pub fn add_timer(&mut self, name: &str) -> TimerId {
         self.timers.push(Timer { name: name.to_owned(), last: None });
         TimerId::new(self.timers.len() - 1)
+    }
+    /// Adds the two ends of a TCP connection over loopback. `bufs`: send and receive buffer of each end, as the kernel
+    /// accounts them.
+    pub fn add_tcp(&mut self, name: &str, bufs: [(u64, u64); 2], nodelay: bool) -> [SocketId; 2] {
+        let [(snd0, rcv0), (snd1, rcv1)] = bufs;
+        let flow = |snd, rcv| Flow::Tcp(TcpFlow::new(snd, rcv, nodelay));
+        self.add_connection(name, [flow(snd1, rcv0), flow(snd0, rcv1)])
+    }
+    /// Adds two UDP sockets connected with each other over loopback, with their receive buffers.
+    pub fn add_udp(&mut self, name: &str, rcvbufs: [u64; 2]) -> [SocketId; 2] {
+        self.add_connection(name, rcvbufs.map(|rcvbuf| Flow::Udp(UdpFlow::new(rcvbuf))))
+    }
+    /// Adds a pair of unix stream sockets.
+    pub fn add_unix(&mut self, name: &str, sndbuf: u64) -> [SocketId; 2] {
+        self.add_connection(name, [0, 1].map(|_| Flow::Unix(UnixFlow::new(sndbuf))))
+    }
+    /// `flows`: what comes to the first end, and to the second.
+    fn add_connection(&mut self, name: &str, flows: [Flow; 2]) -> [SocketId; 2] {
+        let first = self.sockets.len();
+        let ids = [SocketId::new(first), SocketId::new(first + 1)];
+        let [a, b] = flows;
+        self.sockets.push(Socket::new(name.to_owned(), ids[1], a));
+        self.sockets.push(Socket::new(name.to_owned(), ids[0], b));
+        ids
     }
     /// Adds a barrier for `parties` tasks.
     pub fn add_barrier(&mut self, name: &str, parties: u32) -> BarrierId {
