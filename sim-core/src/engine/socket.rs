@@ -34,6 +34,15 @@ impl Costs {
         }
     }
 
+    /// What it takes to have slept in a call.
+    fn waited(&self, flow: &Flow, slept: bool) -> Nanos {
+        match flow {
+            _ if !slept => Nanos::ZERO,
+            Flow::Unix(_) => self.unix_wait,
+            Flow::Tcp(_) | Flow::Udp(_) => self.inet_wait,
+        }
+    }
+
     fn pushed(&self, pushed: Pushed) -> Nanos {
         self.times(self.tcp_ack, pushed.acks) + self.times(self.tcp_free, pushed.freed)
     }
@@ -78,7 +87,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Takes a message, or what there is room for, into the send buffer; without room the task sleeps.
     pub(super) fn socket_send(&mut self, task: TaskId, socket: SocketId, left: u64, slept: bool) -> Attempt {
         let (peer, c) = (self.peer(socket), *self.cost());
-        let waited = if slept { c.sock_wait } else { Nanos::ZERO };
+        let waited = c.waited(self.flow(peer), slept);
         let admitted = match self.flow(peer) {
             Flow::Tcp(flow) => {
                 let (taken, new) = flow.admit(left);
@@ -173,7 +182,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         slept: bool,
     ) -> Attempt {
         let c = *self.cost();
-        let waited = if slept { c.sock_wait } else { Nanos::ZERO };
+        let waited = c.waited(self.flow(socket), slept);
         if self.objects.sockets[socket.index()].is_at_end() {
             self.tasks[task.index()].received = 0;
             return Attempt::Done(waited);

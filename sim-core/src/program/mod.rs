@@ -5,7 +5,7 @@ mod objects;
 mod socket;
 
 pub use action::{Action, ChildSpec, Missed, TaskSpec, Work};
-pub use objects::{Barrier, Condition, Epoll, Mutex, Objects, Pipe, Semaphore, Timer, Waiters};
+pub use objects::{Barrier, Condition, Epoll, Mutex, Objects, Pages, Pipe, Semaphore, Timer, Waiters};
 
 pub use socket::{Flow, Pushed, Socket, TcpFlow, UdpFlow, UnixFlow};
 

@@ -165,9 +165,12 @@ cost_table! {
     /// Work of a receive call on a unix stream, beside copying.
     unix_receive ["1547 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
         520 in 260..1040, 520 in 260..1040
-    /// Work of a socket call that has to sleep, beside the switch and the wake-up.
-    sock_wait ["600 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
-        200 in 100..400, 200 in 100..400
+    /// Work of a TCP or UDP call that has to sleep, beside the switch and the wake-up.
+    inet_wait ["150 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        50 in 25..100, 50 in 25..100
+    /// The same on a unix stream.
+    unix_wait ["895 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        300 in 150..600, 300 in 150..600
     /// Work of a futex call beside the wake-up.
     futex ["assumption"]
         300 in 150..600, 300 in 150..600
