@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use validation::capture::{Capture, compact::compact, find_captures};
 use validation::kernels::many::OwnSpread;
-use validation::kernels::{CaptureReport, Report, validate};
+use validation::kernels::{CapturePower, CaptureReport, PowerReport, Report, validate};
 use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
 use validation::published::Published;
 use validation::published::smt::{self, SmtReport};
@@ -31,6 +31,18 @@ pub(crate) struct ValidateArgs {
 enum What {
     /// Simulate every capture found and print measured beside simulated; exit code 4 when a bar is missed
     Kernels {
+        /// Folder with captures: lab folders or compact files, at any depth
+        #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
+        dir: PathBuf,
+        /// Only captures whose path contains this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Break the model on purpose and compare the captures of one CPU again: which bars could have been missed, and are they;
+    /// exit code 4 when a bar is kept by every broken model or missed where it counts
+    Power {
         /// Folder with captures: lab folders or compact files, at any depth
         #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
         dir: PathBuf,
@@ -101,6 +113,7 @@ enum What {
 pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
     match &args.what {
         What::Kernels { dir, only, output } => kernels(dir, only.as_deref(), output, talk),
+        What::Power { dir, only, output } => power(dir, only.as_deref(), output, talk),
         What::Capture { path, events } => side_by_side(path, *events),
         What::Calibrate { dir } => {
             let calibration = calibrate(dir).map_err(|e| Failure::Capture(e.to_string()))?;
@@ -132,6 +145,12 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
 }
 
 impl Printed for Report {
+    fn text(&self) -> String {
+        self.to_text()
+    }
+}
+
+impl Printed for PowerReport {
     fn text(&self) -> String {
         self.to_text()
     }
@@ -178,8 +197,8 @@ fn own(dirs: &[PathBuf]) -> Result<Vec<OwnSpread>, String> {
     measured.filter_map(Result::transpose).collect::<Result<_, _>>().map_err(|e| e.to_string())
 }
 
-fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
-    output.start_threads()?;
+/// The captures below a folder whose path contains a text.
+fn captures_in(dir: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
     let found = find_captures(dir).map_err(|e| Failure::Capture(e.to_string()))?;
     let wanted = |p: &PathBuf| only.is_none_or(|text| p.to_string_lossy().contains(text));
     let paths: Vec<PathBuf> = found.into_iter().filter(wanted).collect();
@@ -189,6 +208,12 @@ fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> R
             dir.display()
         )));
     }
+    Ok(paths)
+}
+
+fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
+    output.start_threads()?;
+    let paths = captures_in(dir, only)?;
     let done = AtomicUsize::new(0);
     let one = |path: &PathBuf| {
         let report = CaptureReport::of(path);
@@ -198,6 +223,23 @@ fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> R
     let report = validate(paths.par_iter().map(one).collect());
     print(&report, output.format)?;
     if report.passed() { Ok(()) } else { Err(Failure::Tolerance("a bar is missed".to_owned())) }
+}
+
+fn power(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
+    output.start_threads()?;
+    let paths = captures_in(dir, only)?;
+    let done = AtomicUsize::new(0);
+    // Captures of several CPUs and those that cannot be simulated have no place here.
+    let one = |path: &PathBuf| {
+        let power =
+            Capture::load(path).ok().filter(|c| c.meta.smp == 1).map(|c| CapturePower::of(&c))?.ok()?;
+        talk.progress(&format!("{}/{} {}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len(), power.id));
+        Some(power)
+    };
+    let report = PowerReport::new(paths.par_iter().filter_map(one).collect());
+    print(&report, output.format)?;
+    let missed = "a bar that counts is missed, or none of the broken models misses it";
+    if report.passed() { Ok(()) } else { Err(Failure::Tolerance(missed.to_owned())) }
 }
 
 fn side_by_side(path: &Path, events: usize) -> Result<(), Failure> {
