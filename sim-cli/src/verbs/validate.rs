@@ -1,6 +1,7 @@
 //! `cfsim validate`: the simulator held against real kernels.
 
 mod published;
+mod report;
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;
@@ -20,11 +21,21 @@ use validation::published::Published;
 use validation::published::smt::{self, SmtReport};
 use validation::simulate::{Calibration, Experiment, calibrate};
 
-/// Hold the simulator against captures of real kernels.
+/// Hold the simulator against real kernels and published measurements
 #[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  cfsim validate kernels
+  cfsim validate published --only kb-
+  cfsim validate --report validation/reports --readme README.md"
+)]
 pub(crate) struct ValidateArgs {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+    #[command(flatten)]
+    all: report::ReportArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -111,7 +122,13 @@ enum What {
 }
 
 pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
-    match &args.what {
+    let Some(what) = &args.what else {
+        let folder = args.all.report.as_deref();
+        let missing =
+            || Failure::Usage("nothing to validate: give a subcommand, or --report DIR for all".to_owned());
+        return report::main(&args.all, folder.ok_or_else(missing)?, talk);
+    };
+    match what {
         What::Kernels { dir, only, output } => kernels(dir, only.as_deref(), output, talk),
         What::Power { dir, only, output } => power(dir, only.as_deref(), output, talk),
         What::Capture { path, events } => side_by_side(path, *events),
@@ -213,21 +230,30 @@ fn captures_in(dir: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, Failure> 
 
 fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
     output.start_threads()?;
-    let paths = captures_in(dir, only)?;
+    let report = kernels_report(&captures_in(dir, only)?, talk);
+    print(&report, output.format)?;
+    if report.passed() { Ok(()) } else { Err(Failure::Tolerance("a bar is missed".to_owned())) }
+}
+
+fn kernels_report(paths: &[PathBuf], talk: Talk) -> Report {
     let done = AtomicUsize::new(0);
     let one = |path: &PathBuf| {
         let report = CaptureReport::of(path);
         talk.progress(&format!("{}/{} {}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len(), report.id));
         report
     };
-    let report = validate(paths.par_iter().map(one).collect());
-    print(&report, output.format)?;
-    if report.passed() { Ok(()) } else { Err(Failure::Tolerance("a bar is missed".to_owned())) }
+    validate(paths.par_iter().map(one).collect())
 }
 
 fn power(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
     output.start_threads()?;
-    let paths = captures_in(dir, only)?;
+    let report = power_report(&captures_in(dir, only)?, talk);
+    print(&report, output.format)?;
+    let missed = "a bar that counts is missed, or none of the broken models misses it";
+    if report.passed() { Ok(()) } else { Err(Failure::Tolerance(missed.to_owned())) }
+}
+
+fn power_report(paths: &[PathBuf], talk: Talk) -> PowerReport {
     let done = AtomicUsize::new(0);
     // Captures of several CPUs and those that cannot be simulated have no place here.
     let one = |path: &PathBuf| {
@@ -236,10 +262,7 @@ fn power(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Res
         talk.progress(&format!("{}/{} {}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len(), power.id));
         Some(power)
     };
-    let report = PowerReport::new(paths.par_iter().filter_map(one).collect());
-    print(&report, output.format)?;
-    let missed = "a bar that counts is missed, or none of the broken models misses it";
-    if report.passed() { Ok(()) } else { Err(Failure::Tolerance(missed.to_owned())) }
+    PowerReport::new(paths.par_iter().filter_map(one).collect())
 }
 
 fn side_by_side(path: &Path, events: usize) -> Result<(), Failure> {
