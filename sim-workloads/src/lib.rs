@@ -4,6 +4,7 @@ pub mod build;
 pub mod dist;
 pub mod kernel_compile;
 pub mod machines;
+pub mod recorded;
 pub mod resolve;
 pub mod rtapp;
 pub mod scenario;
