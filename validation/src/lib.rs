@@ -6,4 +6,5 @@ pub mod delays;
 pub mod kernels;
 pub mod measure;
 pub mod published;
+pub mod replay;
 pub mod simulate;

@@ -2,6 +2,7 @@
 
 mod published;
 mod report;
+mod replay;
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;
@@ -58,6 +59,18 @@ enum What {
         #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
         dir: PathBuf,
         /// Only captures whose path contains this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Import every recorded trace found, run it again under the recorded kernel, and print what it gives back beside what was
+    /// recorded; exit code 4 when too few are within tolerance
+    Replay {
+        /// Folder with traces: folders with trace.txt or trace.txt.gz, meta.json and tunables.txt, at any depth
+        #[arg(long, value_name = "DIR", default_value = "validation/traces")]
+        dir: PathBuf,
+        /// Only traces whose path contains this
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
         #[command(flatten)]
@@ -131,6 +144,7 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
     match what {
         What::Kernels { dir, only, output } => kernels(dir, only.as_deref(), output, talk),
         What::Power { dir, only, output } => power(dir, only.as_deref(), output, talk),
+        What::Replay { dir, only, output } => replay::main(dir, only.as_deref(), output, talk),
         What::Capture { path, events } => side_by_side(path, *events),
         What::Calibrate { dir } => {
             let calibration = calibrate(dir).map_err(|e| Failure::Capture(e.to_string()))?;
