@@ -3,6 +3,7 @@
 pub mod capture;
 pub mod conformance;
 pub mod delays;
+pub mod envelope;
 pub mod kernels;
 pub mod measure;
 pub mod published;

@@ -1,8 +1,8 @@
 //! `cfsim validate`: the simulator held against real kernels.
 
 mod published;
-mod report;
 mod replay;
+mod report;
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;
