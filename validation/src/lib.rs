@@ -5,5 +5,6 @@ pub mod conformance;
 pub mod delays;
 pub mod kernels;
 pub mod measure;
+pub mod programs;
 pub mod published;
 pub mod simulate;

@@ -14,6 +14,7 @@ use validation::capture::{Capture, compact::compact, find_captures};
 use validation::kernels::many::OwnSpread;
 use validation::kernels::{CaptureReport, Report, validate};
 use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
+use validation::programs::{self, Constants, ProgramsReport, Record};
 use validation::published::smt::{self, SmtReport};
 use validation::simulate::{Calibration, Experiment, calibrate};
 
@@ -69,6 +70,17 @@ enum What {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Predict what tunables do to real programs and print it beside what was measured; exit code 4 when a bar is missed
+    Programs {
+        /// Records to predict, JSON; those of the project unless given
+        #[arg(long, value_name = "FILE")]
+        records: Option<PathBuf>,
+        /// Fit the programs' CPU times to their d8 runs and print all constants; nothing is judged
+        #[arg(long)]
+        calibrate: bool,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Write captures in the compact form
     Compact {
         /// Lab folders
@@ -99,6 +111,9 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             let missed = || Failure::Tolerance("a prediction is off by more than 3 points".to_owned());
             if report.passed() { Ok(()) } else { Err(missed()) }
         }
+        What::Programs { records, calibrate, output } => {
+            real_programs(records.as_deref(), *calibrate, output)
+        }
         What::Compact { folders, to } => {
             for folder in folders {
                 let written = compact(folder, to).map_err(|e| Failure::Capture(e.to_string()))?;
@@ -106,6 +121,47 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             }
             Ok(())
         }
+    }
+}
+
+fn real_programs(file: Option<&Path>, calibrate: bool, output: &OutputArgs) -> Result<(), Failure> {
+    let failed = |e: &dyn std::fmt::Display| Failure::Capture(e.to_string());
+    output.start_threads()?;
+    let records = match file {
+        Some(file) => {
+            let text =
+                std::fs::read_to_string(file).map_err(|e| failed(&format!("{}: {e}", file.display())))?;
+            Record::parse(&text).map_err(|e| failed(&format!("{}: {e}", file.display())))?
+        }
+        None => Record::handed().map_err(|e| failed(&e))?,
+    };
+    let constants = Constants::fixed().map_err(|e| failed(&e))?;
+    if calibrate {
+        let fitted = programs::calibrate(&records, &constants).map_err(|e| failed(&e))?;
+        return print(&Fitted(fitted), Format::Json);
+    }
+    let report = programs::compare(&records, &constants).map_err(|e| failed(&e))?;
+    print(&report, output.format)?;
+    if report.passed() {
+        Ok(())
+    } else {
+        Err(Failure::Tolerance("a prediction is off by more than allowed".to_owned()))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Fitted(Constants);
+
+impl Printed for Fitted {
+    fn text(&self) -> String {
+        String::new()
+    }
+}
+
+impl Printed for ProgramsReport {
+    fn text(&self) -> String {
+        self.to_text()
     }
 }
 
