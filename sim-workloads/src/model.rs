@@ -95,6 +95,11 @@ impl<'a> Ran<'a> {
         self.under(path).map(|(i, _)| self.metrics.tasks()[i].work).sum()
     }
 
+    /// Voluntary and involuntary switches of the task at `path` and all below it.
+    pub fn switches(self, path: &str) -> u64 {
+        self.under(path).map(|(i, _)| &self.metrics.tasks()[i]).map(|t| t.voluntary + t.involuntary).sum()
+    }
+
     /// Whether nothing was left out and every task has ended.
     pub fn is_whole(self) -> bool {
         self.from == Instant::ZERO && self.tasks.iter().all(|task| !task.is_unfinished())

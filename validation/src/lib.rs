@@ -6,6 +6,7 @@ pub mod delays;
 pub mod envelope;
 pub mod kernels;
 pub mod measure;
+pub mod programs;
 pub mod published;
 pub mod replay;
 pub mod simulate;

@@ -19,6 +19,7 @@ use validation::kernels::many::OwnSpread;
 use validation::kernels::{CapturePower, CaptureReport, PowerReport, Report, validate};
 use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
 use validation::published::Published;
+use validation::programs::{self, Constants, ProgramsReport, Record};
 use validation::published::smt::{self, SmtReport};
 use validation::simulate::{Calibration, Experiment, calibrate};
 
@@ -123,6 +124,17 @@ enum What {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Predict what tunables do to real programs and print it beside what was measured; exit code 4 when a bar is missed
+    Programs {
+        /// Records to predict, JSON; those of the project unless given
+        #[arg(long, value_name = "FILE")]
+        records: Option<PathBuf>,
+        /// Fit the programs' CPU times to their d8 runs and print all constants; nothing is judged
+        #[arg(long)]
+        calibrate: bool,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Write captures in the compact form
     Compact {
         /// Lab folders
@@ -165,6 +177,9 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             let data = Published::load(dir).map_err(|e| Failure::Capture(e.to_string()))?;
             published::validate(&data, only.as_deref(), *runs, output, talk)
         }
+        What::Programs { records, calibrate, output } => {
+            real_programs(records.as_deref(), *calibrate, output)
+        }
         What::Compact { folders, to } => {
             for folder in folders {
                 let written = compact(folder, to).map_err(|e| Failure::Capture(e.to_string()))?;
@@ -172,6 +187,47 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             }
             Ok(())
         }
+    }
+}
+
+fn real_programs(file: Option<&Path>, calibrate: bool, output: &OutputArgs) -> Result<(), Failure> {
+    let failed = |e: &dyn std::fmt::Display| Failure::Capture(e.to_string());
+    output.start_threads()?;
+    let records = match file {
+        Some(file) => {
+            let text =
+                std::fs::read_to_string(file).map_err(|e| failed(&format!("{}: {e}", file.display())))?;
+            Record::parse(&text).map_err(|e| failed(&format!("{}: {e}", file.display())))?
+        }
+        None => Record::handed().map_err(|e| failed(&e))?,
+    };
+    let constants = Constants::fixed().map_err(|e| failed(&e))?;
+    if calibrate {
+        let fitted = programs::calibrate(&records, &constants).map_err(|e| failed(&e))?;
+        return print(&Fitted(fitted), Format::Json);
+    }
+    let report = programs::compare(&records, &constants).map_err(|e| failed(&e))?;
+    print(&report, output.format)?;
+    if report.passed() {
+        Ok(())
+    } else {
+        Err(Failure::Tolerance("a prediction is off by more than allowed".to_owned()))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Fitted(Constants);
+
+impl Printed for Fitted {
+    fn text(&self) -> String {
+        String::new()
+    }
+}
+
+impl Printed for ProgramsReport {
+    fn text(&self) -> String {
+        self.to_text()
     }
 }
 

@@ -231,8 +231,8 @@ fn rate(r: Rate) -> String {
 impl Report for PublishedReport {
     fn text(&self) -> String {
         let mut out = format!(
-            "Published comparisons beside predictions: change from base to variant, {} a record, costs drawn from their ranges\n",
-            text::plural(u64::from(self.runs), "pair of runs"),
+            "Published comparisons beside predictions: change from base to variant, {} of runs a record, costs drawn from their ranges\n",
+            text::plural(u64::from(self.runs), "pair"),
         );
         for s in &self.series {
             // Writing to a String cannot fail.
