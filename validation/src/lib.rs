@@ -4,6 +4,7 @@ pub mod capture;
 pub mod conformance;
 pub mod delays;
 pub mod kernels;
+pub mod lab;
 pub mod measure;
 pub mod published;
 pub mod simulate;

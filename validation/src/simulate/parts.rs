@@ -39,6 +39,9 @@ pub(super) fn kernel(capture: &Capture, profile: &'static Profile) -> Result<Ker
         (cpus, None) => return Err(Inexpressible::NoLayout(cpus)),
         (_, Some(layout)) => KernelConfig::on(profile, Arc::new(layout.topology()?)),
     };
+    for rule in &capture.meta.rules {
+        k.switch_rule(rule).map_err(|e| setting(e.to_string()))?;
+    }
     // A task that exits leaves its autogroup, which takes it off its queue and back.
     k.rules.exit_requeues &= capture.tunables.has_autogroups;
     k.tunables = Tunables::boot(capture.meta.smp);
