@@ -5,6 +5,7 @@ pub mod conformance;
 pub mod delays;
 pub mod envelope;
 pub mod kernels;
+pub mod lab;
 pub mod measure;
 pub mod programs;
 pub mod published;
