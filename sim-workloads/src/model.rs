@@ -1,14 +1,20 @@
 //! Workload models: real programs and benchmarks as tables `[workload.NAME]`, each of which makes its own tasks and says
 //! what the real program would have printed.
 
-use crate::bench::{cyclictest, open_loop, schbench, sched_pipe, stress_ng, tbench, thread_pool};
+use crate::bench::{cyclictest, dbench, open_loop, schbench, stress_ng, tbench, thread_pool};
+use crate::bench::{sched_messaging, sched_pipe};
 use crate::build::Builder;
+use crate::gzip::{self, Gzip};
+use crate::hackbench::{self, Hackbench};
 use crate::kernel_compile::{self, KernelCompile};
+use crate::netperf::{self, Netperf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::engine::TaskInfo;
 use sim_core::observe::{Latencies, Metrics};
+use sim_core::program::{Action, Program, ProgramContext};
 use sim_core::{Instant, Nanos};
+use std::collections::VecDeque;
 
 /// A program or benchmark with the tasks it starts.
 pub trait Model {
@@ -43,6 +49,29 @@ pub enum Better {
     Lower,
 }
 
+/// A program that decides several actions at a time.
+pub trait Batches: Send {
+    /// Adds the next actions, at least one, when all earlier ones are complete.
+    fn more(&mut self, cx: &ProgramContext, ready: &mut VecDeque<Action>);
+}
+
+impl<F: FnMut(&ProgramContext, &mut VecDeque<Action>) + Send> Batches for F {
+    fn more(&mut self, cx: &ProgramContext, ready: &mut VecDeque<Action>) {
+        self(cx, ready);
+    }
+}
+
+/// Plays a program that decides several actions at a time; one that adds none ends.
+pub fn batches(mut program: impl Batches + 'static) -> Box<dyn Program> {
+    let mut ready = VecDeque::new();
+    Box::new(move |cx: &ProgramContext| {
+        if ready.is_empty() {
+            program.more(cx, &mut ready);
+        }
+        ready.pop_front().unwrap_or(Action::Exit)
+    })
+}
+
 /// A run, as its models look at it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran<'a> {
@@ -72,6 +101,16 @@ impl<'a> Ran<'a> {
     /// Units of work counted by the task at `path` and all below it.
     pub fn work(self, path: &str) -> u64 {
         self.under(path).map(|(i, _)| self.metrics.tasks()[i].work).sum()
+    }
+
+    /// Voluntary and involuntary switches of the task at `path` and all below it.
+    pub fn switches(self, path: &str) -> u64 {
+        self.under(path).map(|(i, _)| &self.metrics.tasks()[i]).map(|t| t.voluntary + t.involuntary).sum()
+    }
+
+    /// Whether nothing was left out and every task has ended.
+    pub fn is_whole(self) -> bool {
+        self.from == Instant::ZERO && self.tasks.iter().all(|task| !task.is_unfinished())
     }
 
     /// CPU time of the task at `path` and all below it.
@@ -136,12 +175,20 @@ macro_rules! workloads {
 workloads! {
     /// `[workload.kernel_compile]`
     kernel_compile: KernelCompile, &kernel_compile::HEADLINES;
+    /// `[workload.netperf]`
+    netperf: Netperf, netperf::HEADLINES;
+    /// `[workload.gzip]`
+    gzip: Gzip, gzip::HEADLINES;
+    /// `[workload.hackbench]`
+    hackbench: Hackbench, hackbench::HEADLINES;
     /// `[workload.cyclictest]`
     cyclictest: cyclictest::Cyclictest, &cyclictest::HEADLINES;
     /// `[workload.dbench]`
-    dbench: tbench::Dbench, &tbench::DBENCH;
+    dbench: dbench::Dbench, &dbench::HEADLINES;
     /// `[workload.open_loop]`
     open_loop: open_loop::OpenLoop, &open_loop::HEADLINES;
+    /// `[workload.perf_bench_sched_messaging]`
+    perf_bench_sched_messaging: sched_messaging::SchedMessaging, &sched_messaging::HEADLINES;
     /// `[workload.perf_bench_sched_pipe]`
     perf_bench_sched_pipe: sched_pipe::SchedPipe, &sched_pipe::HEADLINES;
     /// `[workload.schbench]`
@@ -149,7 +196,7 @@ workloads! {
     /// `[workload.stress_ng]`
     stress_ng: stress_ng::StressNg, &stress_ng::HEADLINES;
     /// `[workload.tbench]`
-    tbench: tbench::Tbench, &tbench::TBENCH;
+    tbench: tbench::Tbench, &tbench::HEADLINES;
     /// `[workload.thread_pool]`
     thread_pool: thread_pool::ThreadPool, &thread_pool::HEADLINES;
 }
