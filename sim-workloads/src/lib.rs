@@ -1,5 +1,6 @@
 //! Scenarios and workload models: what tasks ask for next. Nothing here knows of CPUs' speed or of scheduling rules.
 
+pub mod bench;
 pub mod build;
 pub mod dist;
 pub mod gzip;

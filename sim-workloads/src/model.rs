@@ -1,6 +1,7 @@
 //! Workload models: real programs and benchmarks as tables `[workload.NAME]`, each of which makes its own tasks and says
 //! what the real program would have printed.
 
+use crate::bench::{cyclictest, open_loop, schbench, sched_pipe, stress_ng, tbench, thread_pool};
 use crate::build::Builder;
 use crate::gzip::{self, Gzip};
 use crate::hackbench::{self, Hackbench};
@@ -173,6 +174,22 @@ workloads! {
     gzip: Gzip, gzip::HEADLINES;
     /// `[workload.hackbench]`
     hackbench: Hackbench, hackbench::HEADLINES;
+    /// `[workload.cyclictest]`
+    cyclictest: cyclictest::Cyclictest, &cyclictest::HEADLINES;
+    /// `[workload.dbench]`
+    dbench: tbench::Dbench, &tbench::DBENCH;
+    /// `[workload.open_loop]`
+    open_loop: open_loop::OpenLoop, &open_loop::HEADLINES;
+    /// `[workload.perf_bench_sched_pipe]`
+    perf_bench_sched_pipe: sched_pipe::SchedPipe, &sched_pipe::HEADLINES;
+    /// `[workload.schbench]`
+    schbench: schbench::Schbench, &schbench::HEADLINES;
+    /// `[workload.stress_ng]`
+    stress_ng: stress_ng::StressNg, &stress_ng::HEADLINES;
+    /// `[workload.tbench]`
+    tbench: tbench::Tbench, &tbench::TBENCH;
+    /// `[workload.thread_pool]`
+    thread_pool: thread_pool::ThreadPool, &thread_pool::HEADLINES;
 }
 
 impl Workloads {

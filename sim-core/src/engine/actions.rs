@@ -114,6 +114,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Run(Work::CpuTime(d)) => {
                 return self.tasks[task.index()].burst = Burst::CpuClock(cpu_time.0.saturating_add(d.0));
             }
+            Action::Run(Work::Clock(d)) => {
+                return self.tasks[task.index()].burst = Burst::Until(self.now.saturating_add(d));
+            }
             Action::KernelRun(d) => {
                 let around = c.syscall_entry + c.syscall_exit;
                 return self.enter(task, Nanos(d.0.saturating_add(around.0)), Then::Return);

@@ -18,6 +18,8 @@ pub(super) enum Burst {
     Work(u64),
     /// Until the task's CPU clock shows this, ns.
     CpuClock(u64),
+    /// Until this time.
+    Until(Instant),
 }
 
 impl Burst {

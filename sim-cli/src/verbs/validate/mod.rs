@@ -1,5 +1,6 @@
 //! `cfsim validate`: the simulator held against real kernels.
 
+mod compile;
 mod published;
 mod replay;
 mod report;
@@ -18,8 +19,8 @@ use validation::capture::{Capture, compact::compact, find_captures};
 use validation::kernels::many::OwnSpread;
 use validation::kernels::{CapturePower, CaptureReport, PowerReport, Report, validate};
 use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
-use validation::published::Published;
 use validation::programs::{self, Constants, ProgramsReport, Record};
+use validation::published::Published;
 use validation::published::smt::{self, SmtReport};
 use validation::simulate::{Calibration, Experiment, calibrate};
 
@@ -109,6 +110,18 @@ enum What {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Fit kernel builds of published machines on two points each and predict all others by number of jobs; exit code 4 when
+    /// a prediction is off by more than 5 %
+    Compile {
+        /// Only machines whose name contains this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        /// Seeds of which each time is the mean
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        seeds: u32,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Predict published comparisons of kernels, patches and tunables and print measured beside predicted; exit code 4 when
     /// an aim is missed on the records that judge
     Published {
@@ -173,6 +186,7 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             let missed = || Failure::Tolerance("a prediction is off by more than 3 points".to_owned());
             if report.passed() { Ok(()) } else { Err(missed()) }
         }
+        What::Compile { only, seeds, output } => compile::validate(only.as_deref(), *seeds, output, talk),
         What::Published { dir, only, runs, output } => {
             let data = Published::load(dir).map_err(|e| Failure::Capture(e.to_string()))?;
             published::validate(&data, only.as_deref(), *runs, output, talk)
