@@ -41,17 +41,24 @@ impl Bench {
 
     /// A QEMU that tells a version and then does as told.
     fn qemu(&self, version: &str, then: &str) -> PathBuf {
-        let text = format!("if [ \"$1\" = --version ]; then echo 'QEMU emulator version {version}'; exit; fi\n{then}");
+        let text = format!(
+            "if [ \"$1\" = --version ]; then echo 'QEMU emulator version {version}'; exit; fi\n{then}"
+        );
         script(self.dir.path(), "qemu", &text)
     }
 
     /// A compiler that makes an empty program.
     fn compiler(&self) -> PathBuf {
-        script(self.dir.path(), "cc", "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && : > \"$2\"; shift; done; true")
+        script(
+            self.dir.path(),
+            "cc",
+            "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && : > \"$2\"; shift; done; true",
+        )
     }
 
     fn run(&self, qemu: &Path, compiler: &Path, more: &[&str]) -> Command {
-        let mut command = cfsim(&["lab", "run", "../../../scenarios/two-hogs.toml", "--duration", "1s", "--kernel"]);
+        let mut command =
+            cfsim(&["lab", "run", "../../../scenarios/two-hogs.toml", "--duration", "1s", "--kernel"]);
         command.arg(&self.kernel).arg("--qemu").arg(qemu).arg("--cc").arg(compiler).args(more);
         command.env("TMPDIR", self.temporary.path());
         command
@@ -64,7 +71,11 @@ impl Bench {
         for word in words {
             assert!(stderr.contains(word), "{word:?} is not said:\n{stderr}");
         }
-        assert_eq!(std::fs::read_dir(self.temporary.path()).unwrap().count(), 0, "temporary files stay behind");
+        assert_eq!(
+            std::fs::read_dir(self.temporary.path()).unwrap().count(),
+            0,
+            "temporary files stay behind"
+        );
     }
 }
 
@@ -89,10 +100,17 @@ fn a_guest_that_fails_is_told_from_its_console() {
     let ended = bench.qemu("10.0.0", "echo 'could not load kernel' >&2; exit 1");
     bench.fails(&ended, &cc, &[], &["before its first process started", "could not load kernel"]);
     let console = "for a; do case $a in file:*) console=${a#file:};; esac; done";
-    let gave_up = format!("{console}; echo 'cfsim-lab: up' > $console; echo 'cfsim-lab: error: there is no plan' >> $console");
+    let gave_up = format!(
+        "{console}; echo 'cfsim-lab: up' > $console; echo 'cfsim-lab: error: there is no plan' >> $console"
+    );
     bench.fails(&bench.qemu("10.0.0", &gave_up), &cc, &[], &["the guest gave up: there is no plan"]);
     let hangs = format!("{console}; echo 'cfsim-lab: run' > $console; exec sleep 600");
-    bench.fails(&bench.qemu("10.0.0", &hangs), &cc, &["--timeout", "1"], &["was stopped after 1 s (--timeout) after 'run'"]);
+    bench.fails(
+        &bench.qemu("10.0.0", &hangs),
+        &cc,
+        &["--timeout", "1"],
+        &["was stopped after 1 s (--timeout) after 'run'"],
+    );
 }
 
 /// On a real kernel, where QEMU, a compiler and a kernel are: CFSIM_LAB_KERNEL names its image.
@@ -109,7 +127,16 @@ fn a_real_kernel_runs_a_scenario() {
             return;
         }
     }
-    let mut command = cfsim(&["lab", "run", "../../../scenarios/two-hogs.toml", "--duration", "200ms", "--format", "json", "--kernel"]);
+    let mut command = cfsim(&[
+        "lab",
+        "run",
+        "../../../scenarios/two-hogs.toml",
+        "--duration",
+        "200ms",
+        "--format",
+        "json",
+        "--kernel",
+    ]);
     let output = command.arg(kernel).assert().success().get_output().stdout.clone();
     let report: serde_json::Value = serde_json::from_slice(&output).expect("JSON");
     let share = |side: &str| report[side]["tasks"]["hog0"]["share_pct"].as_f64().expect("a share");
