@@ -1,6 +1,7 @@
 //! How much of a difference each mechanism of the machine contributes: the same pair of settings, run with mechanisms
 //! switched off one at a time and switched on one at a time.
 
+use crate::chart::Bar;
 use crate::comparison::Side;
 use crate::experiment::{self, GroupBy};
 use crate::failure::Failure;
@@ -136,6 +137,21 @@ fn estimate(plan: &Plan<'_>, values: &[f64]) -> Result<Estimate, Failure> {
 }
 
 impl Attribution {
+    /// The shares as bars, points.
+    pub(crate) fn bars(&self) -> Vec<Bar> {
+        let bar = |label: &str, e: &Estimate| Bar {
+            label: label.to_owned(),
+            measured: None,
+            predicted: e.mean,
+            interval: e.interval95,
+        };
+        let whole = self.mechanisms.iter().filter(|s| s.part_of.is_none());
+        std::iter::once(bar("the rules alone", &self.rules_alone_percent))
+            .chain(whole.map(|s| bar(s.mechanism, &s.mean_points)))
+            .chain([bar("on each other", &self.together_percent), bar("in all", &self.total_percent)])
+            .collect()
+    }
+
     /// One row a mechanism, from the largest share on.
     pub(crate) fn text(&self) -> String {
         let show = |e: &Estimate| match e.interval95 {

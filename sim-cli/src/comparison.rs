@@ -192,8 +192,8 @@ fn line(
 }
 
 impl Comparison {
-    /// The table, and the verdict in words.
-    pub(crate) fn text(&self) -> String {
+    /// A row a figure: its name, A, B, the difference and what it means.
+    pub(crate) fn rows(&self) -> Vec<Vec<String>> {
         let rows = self.figures.iter().map(|line| {
             let show = |e: Estimate| line.figure.unit.show(e.mean);
             vec![
@@ -204,7 +204,12 @@ impl Comparison {
                 line.verdict.words(self.runs),
             ]
         });
-        let table = text::table(&["", "A", "B", "B against A, 95 % interval", "B is"], rows);
+        rows.collect()
+    }
+
+    /// The table, and the verdict in words.
+    pub(crate) fn text(&self) -> String {
+        let table = text::table(&["", "A", "B", "B against A, 95 % interval", "B is"], self.rows());
         format!("A: {}\nB: {}\n\n{table}\n{}", self.a.title(), self.b.title(), self.verdict_text())
     }
 

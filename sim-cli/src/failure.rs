@@ -4,6 +4,7 @@ use crate::waits;
 use sim_core::kernel::hooks::Hooks;
 use sim_core::observe::Observer;
 use sim_core::{SimError, Simulation};
+use sim_workloads::recorded::TraceError;
 use sim_workloads::rtapp::RtAppError;
 use sim_workloads::scenario::ScenarioError;
 use sim_workloads::topology::ImportError;
@@ -23,6 +24,9 @@ pub(crate) enum Failure {
     /// A workload of another program that cannot be imported.
     #[error("{0}")]
     RtApp(#[from] RtAppError),
+    /// A recorded trace that cannot be used.
+    #[error("{}: {error}", file.display())]
+    Trace { file: PathBuf, error: TraceError },
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read { file: PathBuf, source: std::io::Error },
@@ -84,6 +88,7 @@ impl Failure {
             | Failure::Scenario(_)
             | Failure::Machine { .. }
             | Failure::RtApp(_)
+            | Failure::Trace { .. }
             | Failure::Read { .. }
             | Failure::Invalid { .. } => 3,
             Failure::Run { .. } => 5,

@@ -32,6 +32,18 @@ impl Unit {
     }
 }
 
+impl Unit {
+    /// By what values are multiplied for a drawing, and the unit they are then in.
+    pub(crate) const fn scale(self) -> (f64, &'static str) {
+        match self {
+            Unit::Duration => (1e-6, "ms"),
+            Unit::Number => (1.0, ""),
+            Unit::Share => (100.0, "%"),
+            Unit::Named(unit) => (1.0, unit),
+        }
+    }
+}
+
 /// What it means when a figure grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Growth {

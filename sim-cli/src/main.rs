@@ -2,7 +2,9 @@
 
 mod args;
 mod attribution;
+mod chart;
 mod comparison;
+mod document;
 mod experiment;
 mod export;
 mod failure;

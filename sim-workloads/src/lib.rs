@@ -2,9 +2,13 @@
 
 pub mod build;
 pub mod dist;
+pub mod gzip;
+pub mod hackbench;
 pub mod kernel_compile;
 pub mod machines;
 pub mod model;
+pub mod netperf;
+pub mod recorded;
 pub mod resolve;
 pub mod rtapp;
 pub mod scenario;

@@ -2,12 +2,17 @@
 //! what the real program would have printed.
 
 use crate::build::Builder;
+use crate::gzip::{self, Gzip};
+use crate::hackbench::{self, Hackbench};
 use crate::kernel_compile::{self, KernelCompile};
+use crate::netperf::{self, Netperf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::engine::TaskInfo;
 use sim_core::observe::{Latencies, Metrics};
+use sim_core::program::{Action, Program, ProgramContext};
 use sim_core::{Instant, Nanos};
+use std::collections::VecDeque;
 
 /// A program or benchmark with the tasks it starts.
 pub trait Model {
@@ -42,6 +47,23 @@ pub enum Better {
     Lower,
 }
 
+/// A program that decides several actions at a time.
+pub trait Batches: Send {
+    /// Adds the next actions, at least one, when all earlier ones are complete.
+    fn more(&mut self, cx: &ProgramContext, ready: &mut VecDeque<Action>);
+}
+
+/// Plays a program that decides several actions at a time; one that adds none ends.
+pub fn batches(mut program: impl Batches + 'static) -> Box<dyn Program> {
+    let mut ready = VecDeque::new();
+    Box::new(move |cx: &ProgramContext| {
+        if ready.is_empty() {
+            program.more(cx, &mut ready);
+        }
+        ready.pop_front().unwrap_or(Action::Exit)
+    })
+}
+
 /// A run, as its models look at it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran<'a> {
@@ -71,6 +93,16 @@ impl<'a> Ran<'a> {
     /// Units of work counted by the task at `path` and all below it.
     pub fn work(self, path: &str) -> u64 {
         self.under(path).map(|(i, _)| self.metrics.tasks()[i].work).sum()
+    }
+
+    /// Voluntary and involuntary switches of the task at `path` and all below it.
+    pub fn switches(self, path: &str) -> u64 {
+        self.under(path).map(|(i, _)| &self.metrics.tasks()[i]).map(|t| t.voluntary + t.involuntary).sum()
+    }
+
+    /// Whether nothing was left out and every task has ended.
+    pub fn is_whole(self) -> bool {
+        self.from == Instant::ZERO && self.tasks.iter().all(|task| !task.is_unfinished())
     }
 
     /// CPU time of the task at `path` and all below it.
@@ -135,6 +167,12 @@ macro_rules! workloads {
 workloads! {
     /// `[workload.kernel_compile]`
     kernel_compile: KernelCompile, &kernel_compile::HEADLINES;
+    /// `[workload.netperf]`
+    netperf: Netperf, netperf::HEADLINES;
+    /// `[workload.gzip]`
+    gzip: Gzip, gzip::HEADLINES;
+    /// `[workload.hackbench]`
+    hackbench: Hackbench, hackbench::HEADLINES;
 }
 
 impl Workloads {

@@ -97,8 +97,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     }
 
     fn next_action(&mut self, task: TaskId) -> Result<(), SimError> {
-        let cx = ProgramContext { now: self.now, task, cpu_time: self.kernel.task_runtime(task, self.now) };
+        let cpu_time = self.kernel.task_runtime(task, self.now);
         let t = &mut self.tasks[task.index()];
+        let cx = ProgramContext { now: self.now, task, cpu_time, received: t.received };
         t.blocked_since = None;
         let action = t.program.next(&cx);
         self.check_action(task, &action)?;
@@ -133,6 +134,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::PipeRead { pipe, bytes } => {
                 (c.pipe_transfer(bytes), Op::Pipe { pipe, side: Side::Read, left: bytes, slept: false })
             }
+            Action::Send { socket, bytes } => {
+                let to = self.objects.sockets[socket.index()].peer;
+                let flow = &self.objects.sockets[to.index()].flow;
+                (c.send_call(flow, bytes), Op::Send { socket, left: bytes, slept: false })
+            }
+            Action::Receive { socket, max } => (Nanos::ZERO, Op::Receive { socket, max, slept: false }),
+            Action::Shutdown(socket) => (Nanos::ZERO, Op::Shutdown(socket)),
             Action::EpollPost(epoll) => (c.futex, Op::EpollPost(epoll)),
             Action::EpollWait { epoll, timeout } => {
                 let timeout = timeout.map(|after| self.poll_timeout(task, after));

@@ -216,8 +216,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.tasks[task.index()].in_kernel && self.config.kernel.preempt != PreemptModel::Full
     }
 
-    /// An interrupted task that will be rescheduled makes no progress until then.
+    /// An interrupted task that will be rescheduled makes no progress until then, unless its work contains the delay.
     fn hold_burst(&mut self, cpu: CpuId, until: Instant) {
+        if self.config.machine.recorded_work {
+            return;
+        }
         if self.active == Some(cpu) && self.cpus[cpu.index()].progress_from < until {
             self.sync_burst(cpu);
             let from = std::mem::replace(&mut self.cpus[cpu.index()].progress_from, until);

@@ -43,6 +43,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub(super) fn attempt(&mut self, cpu: CpuId, task: TaskId, op: Op) -> Result<Attempt, SimError> {
         Ok(match op {
             Op::Pipe { pipe, side, left, slept } => self.pipe_transfer(cpu, task, pipe, side, left, slept),
+            Op::Send { socket, left, slept } => self.socket_send(task, socket, left, slept),
+            Op::Deliver { socket, bytes, left } => self.socket_deliver(cpu, task, socket, bytes, left),
+            Op::Receive { socket, max, slept } => self.socket_receive(cpu, task, socket, max, slept),
+            Op::Acknowledge { socket } => self.socket_acknowledge(cpu, task, socket),
+            Op::Shutdown(socket) => self.socket_shutdown(cpu, task, socket),
             Op::EpollPost(epoll) => self.epoll_post(cpu, task, epoll),
             Op::EpollWait { epoll, timeout } => self.epoll_wait(task, epoll, timeout),
             Op::VforkWait(child) if self.tasks[child.index()].vforked_by.is_none() => {
@@ -189,6 +194,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 if pipe.index() >= o.pipes.len() =>
             {
                 "uses a pipe that does not exist".to_owned()
+            }
+            Action::Send { socket: s, .. } | Action::Receive { socket: s, .. } | Action::Shutdown(s)
+                if s.index() >= o.sockets.len() =>
+            {
+                "uses a socket that does not exist".to_owned()
+            }
+            Action::Send { bytes: 0, .. } | Action::Receive { max: 0, .. } => {
+                "sends or receives nothing: at least 1 byte is allowed".to_owned()
             }
             Action::SemPost { sem, .. } | Action::SemWait(sem) if sem.index() >= o.semaphores.len() => {
                 "uses a semaphore that does not exist".to_owned()

@@ -62,6 +62,10 @@ pub struct MachineConfig {
     /// orders interrupts of different CPUs.
     #[serde(skip_serializing_if = "together")]
     pub tick_scatter: Nanos,
+    /// Work is what a real machine recorded: the delay from an interrupt to the switch it causes is part of it, and the
+    /// interrupted task makes progress in it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recorded_work: bool,
     /// When CPUs keep ticking though idle.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept_ticks: Vec<KeptTicks>,
@@ -113,6 +117,7 @@ impl MachineConfig {
             interference: Vec::new(),
             shared_rate: false,
             tick_scatter: Nanos::ZERO,
+            recorded_work: false,
             kept_ticks: Vec::new(),
             speed_changes: Vec::new(),
             host: None,

@@ -2,7 +2,7 @@
 
 use super::Program;
 use crate::cpumask::CpuMask;
-use crate::id::{BarrierId, ConditionId, EpollId, GroupId, MutexId, PipeId, SemId, TimerId};
+use crate::id::{BarrierId, ConditionId, EpollId, GroupId, MutexId, PipeId, SemId, SocketId, TimerId};
 use crate::kernel::Policy;
 use crate::time::{Instant, Nanos};
 
@@ -51,6 +51,23 @@ pub enum Action {
         /// How many bytes.
         bytes: u64,
     },
+    /// Send a message from a socket; blocks while the send buffer is full. Datagrams are lost instead.
+    Send {
+        /// The socket.
+        socket: SocketId,
+        /// How many bytes, at least 1.
+        bytes: u64,
+    },
+    /// Receive what is there, a datagram at a time; blocks while there is nothing. How much came is
+    /// [`ProgramContext::received`](super::ProgramContext::received).
+    Receive {
+        /// The socket.
+        socket: SocketId,
+        /// How many bytes at most, at least 1.
+        max: u64,
+    },
+    /// Send nothing more from a socket: who reads to the end at the other receives 0 bytes.
+    Shutdown(SocketId),
     /// Add `n` to a semaphore and wake as many waiters.
     SemPost {
         /// The semaphore.

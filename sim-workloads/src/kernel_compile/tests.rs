@@ -38,7 +38,8 @@ impl Asked {
         asked
     }
     fn play(&mut self, path: &str, mut program: Box<dyn Program>) {
-        let cx = ProgramContext { now: Instant::ZERO, task: TaskId::new(0), cpu_time: Nanos::ZERO };
+        let cx =
+            ProgramContext { now: Instant::ZERO, task: TaskId::new(0), cpu_time: Nanos::ZERO, received: 0 };
         assert!(self.tasks.insert(path.to_owned(), (0, 0)).is_none(), "two tasks at {path}");
         loop {
             let action = program.next(&cx);

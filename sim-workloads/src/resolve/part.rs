@@ -112,7 +112,15 @@ impl Part<'_> {
         let host = machine.host.as_ref().map(|host| self.host(host)).transpose()?;
         let tick_phase = machine.tick_phase;
         let idle = self.idle(rules)?;
-        let mut config = MachineConfig { tick_phase, interference, host, idle, ..MachineConfig::new(costs) };
+        let recorded_work = machine.recorded_work;
+        let mut config = MachineConfig {
+            tick_phase,
+            recorded_work,
+            interference,
+            host,
+            idle,
+            ..MachineConfig::new(costs)
+        };
         self.set_pace(&mut config)?;
         Ok(config)
     }

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most uncertain values: for each the scenario is read again with either end of its range.
 const MAX_RANGES: usize = 64;
 /// The most steps in the programs of a scenario, as written.
-pub(super) const MAX_STEPS: usize = 100_000;
+pub(crate) const MAX_STEPS: usize = 1_000_000;
 /// The most steps after programs that name objects per instance (`%`) are multiplied by their task's count.
-pub(super) const MAX_EXPANDED_STEPS: usize = 200_000;
+pub(super) const MAX_EXPANDED_STEPS: usize = 1_200_000;
 
 pub(super) type Path = Vec<Segment>;
 pub(super) type Result<T> = std::result::Result<T, (Path, Box<Problem>)>;

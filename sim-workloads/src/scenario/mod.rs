@@ -17,13 +17,14 @@ mod preset;
 mod schema;
 mod step;
 mod step_reader;
+mod step_text;
 mod task;
 mod toml_file;
 mod topology;
 mod uncertain;
 
 pub use change::{ChangeSpec, TaskChange};
-pub(crate) use check::expand;
+pub(crate) use check::{MAX_STEPS, expand};
 pub use error::{ErrorKind, Place, ScenarioError};
 pub use group::{CpuController, GroupPath, GroupSpec, SessionSpec};
 pub use kernel::{HZ, KernelSpec};
@@ -55,8 +56,11 @@ use sim_core::machine::topology::Topology;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The largest scenario file: 1 MiB. The settings that override it may be as large again in total.
-pub const MAX_BYTES: usize = 1 << 20;
+/// The largest scenario file: 32 MiB, most of which can only be programs as text.
+pub const MAX_BYTES: usize = 32 << 20;
+
+/// The most bytes of settings that override a file.
+const MAX_SETTINGS: usize = 1 << 20;
 
 /// A validated scenario: what the file and its overrides say, and nothing of what the program adds as defaults.
 /// Serialised, durations are integers in nanoseconds and keys have a fixed order, so equal scenarios give equal text.
@@ -232,9 +236,9 @@ impl Document {
 fn check_size(source: &Source) -> Result<(), Box<Problem>> {
     toml_file::check_size(&source.text)?;
     let settings: usize = source.overrides.iter().map(|(k, v)| k.len() + v.len()).sum();
-    if settings > MAX_BYTES || source.overrides.len() > overrides::MAX_OVERRIDES {
+    if settings > MAX_SETTINGS || source.overrides.len() > overrides::MAX_OVERRIDES {
         let message = format!(
-            "{} settings of {settings} bytes: at most {} of {MAX_BYTES} bytes are allowed",
+            "{} settings of {settings} bytes: at most {} of {MAX_SETTINGS} bytes are allowed",
             source.overrides.len(),
             overrides::MAX_OVERRIDES
         );

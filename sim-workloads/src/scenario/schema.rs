@@ -166,7 +166,7 @@ fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value
     let body = || json!({ "type": "array", "minItems": 1, "items": { "$ref": "#/definitions/Step" } });
     let value = match action {
         "run" | "run_cpu" | "kernel" | "sleep" => generator.subschema_for::<Dist>(),
-        "period" | "until" | "for" | "timer_slack" => generator.subschema_for::<Duration>(),
+        "period" | "sleep_until" | "until" | "for" | "timer_slack" => generator.subschema_for::<Duration>(),
         "nice" => generator.subschema_for::<Whole<i8, -20, 19>>(),
         "policy" => generator.subschema_for::<Names<Policy>>(),
         "affinity" => generator.subschema_for::<CpuList>(),

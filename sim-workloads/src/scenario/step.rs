@@ -20,6 +20,9 @@ pub enum Step {
     Kernel(Dist),
     /// `{ sleep = "5ms" }`: sleep from now.
     Sleep(Dist),
+    /// `{ sleep_until = "5ms" }`: sleep until so long after the start of the run; once that has passed it does not wait.
+    #[serde(rename = "sleep_until_ns")]
+    SleepUntil(Nanos),
     /// `{ period = "10ms" }`: sleep until the next expiry of a periodic timer, which starts when the task first gets
     /// here. Expiries are multiples of the period after that; one that has passed does not wait.
     #[serde(rename = "period_ns")]

@@ -18,6 +18,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "run_cpu",
     "kernel",
     "sleep",
+    "sleep_until",
     "period",
     "write",
     "read",
@@ -122,6 +123,7 @@ impl Parts {
             "run_cpu" => Step::RunCpu(map.next_value()?),
             "kernel" => Step::Kernel(map.next_value()?),
             "sleep" => Step::Sleep(map.next_value()?),
+            "sleep_until" => Step::SleepUntil(map.next_value::<Duration>()?.0),
             "period" => Step::Period(map.next_value::<Duration>()?.0),
             "write" => Step::Write(PipeTransfer { pipe: name(map)?, bytes: Bytes(0) }),
             "read" => Step::Read(PipeTransfer { pipe: name(map)?, bytes: Bytes(0) }),
@@ -260,7 +262,23 @@ impl<'de> Visitor<'de> for BodyVisitor {
     }
 }
 
-/// Reads the program of a task.
+/// Reads the program of a task: a list of steps, or a text with a step a line.
 pub(super) fn program<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Step>, D::Error> {
-    Body::deserialize(d).map(|body| body.0)
+    d.deserialize_seq(ProgramVisitor)
+}
+
+struct ProgramVisitor;
+
+impl<'de> Visitor<'de> for ProgramVisitor {
+    type Value = Vec<Step>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        BodyVisitor.expecting(f)
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<Vec<Step>, E> {
+        let steps = super::step_text::program(text).map_err(E::custom)?;
+        if steps.is_empty() { Err(E::custom("the program has no step")) } else { Ok(steps) }
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Vec<Step>, A::Error> {
+        BodyVisitor.visit_seq(seq)
+    }
 }

@@ -48,11 +48,22 @@ pub fn has_top_key(text: &str, keys: &[&str]) -> bool {
 }
 
 pub(super) fn check_size(text: &str) -> Result<(), Box<Problem>> {
-    if text.len() <= MAX_BYTES {
+    let message = if text.len() > MAX_BYTES {
+        format!("the file has {} bytes: at most {MAX_BYTES} are allowed", text.len())
+    } else if text.len() > MAX_VALUES && values(text) > MAX_VALUES {
+        format!("the file may hold more than {MAX_VALUES} values: a program as text is one")
+    } else {
         return Ok(());
-    }
-    let message = format!("the file has {} bytes: at most {MAX_BYTES} are allowed", text.len());
+    };
     Err(Problem::new(ErrorKind::Limit, message))
+}
+
+/// The most values of a file. Values take far more memory than text does.
+const MAX_VALUES: usize = 1 << 20;
+
+/// No fewer than the values in a text: every one follows one of these, or is the first of the file.
+fn values(text: &str) -> usize {
+    text.bytes().filter(|b| b",=[{".contains(b)).count()
 }
 
 pub(super) fn error_at(root: &Node, source: &Source, path: &[&str], message: String) -> ScenarioError {

@@ -165,6 +165,7 @@ fn plain(step: &Step, instance: u32) -> Op {
         Step::Run(dist) => Op::Run(dist.clone()),
         Step::RunCpu(dist) => Op::RunCpu(dist.clone()),
         Step::Kernel(dist) => Op::Kernel(dist.clone()),
+        Step::SleepUntil(time) => Op::SleepUntil(Instant(time.0)),
         Step::Sleep(dist) => Op::Sleep(dist.clone()),
         Step::WaitChild => Op::WaitChild,
         Step::WaitChildren => Op::WaitChildren,

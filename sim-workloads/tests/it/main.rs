@@ -45,7 +45,8 @@ fn trace(program: &mut dyn Program, limit: usize) -> Vec<(u64, Action)> {
     let mut now = Instant::ZERO;
     let mut actions = Vec::new();
     while actions.len() < limit {
-        let action = program.next(&ProgramContext { now, task: TaskId(0), cpu_time: Nanos::ZERO });
+        let action =
+            program.next(&ProgramContext { now, task: TaskId(0), cpu_time: Nanos::ZERO, received: 0 });
         let at = now.0;
         match &action {
             Action::Run(sim_core::program::Work::Capacity(d) | sim_core::program::Work::CpuTime(d)) => {

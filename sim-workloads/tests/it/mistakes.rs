@@ -77,7 +77,7 @@ fn kernel_machine_costs_and_run() {
             "1:25: \"no_last\" is not a feature: write its name in capitals, like NO_LAST_BUDDY".into(),
         ),
         ("machine.cpus = 0", "1:16: found the number 0, expected a whole number from 1 to 4096".into()),
-        ("machine.cores = 4", "1:9: unknown key 'cores': allowed are preset, cpus, topology, offline, isolcpus, partitions, capacity, without, tick_phase, interference, host, idle, frequency, smt, cache, ipc".into()),
+        ("machine.cores = 4", "1:9: unknown key 'cores': allowed are preset, cpus, topology, offline, isolcpus, partitions, capacity, without, tick_phase, recorded_work, interference, host, idle, frequency, smt, cache, ipc".into()),
         ("costs.preset = \"bare\"", "1:16: unknown value 'bare': allowed are zero, bare-metal, guest".into()),
         (
             "costs.swtich = \"1us\"",
@@ -131,7 +131,7 @@ fn tasks() {
 
 #[test]
 fn steps() {
-    let actions = "run, run_cpu, kernel, sleep, period, write, read, post, wait, lock, unlock, barrier, take_token, \
+    let actions = "run, run_cpu, kernel, sleep, sleep_until, period, write, read, post, wait, lock, unlock, barrier, take_token, \
                    put_token, epoll_post, epoll_wait, cond_wait, signal, broadcast, timer, fork, vfork, exec, nice, policy, affinity, move_to_group, \
                    timer_slack, count, repeat, until, for, forever";
     let cases = [
@@ -268,8 +268,10 @@ fn objects() {
 
 #[test]
 fn sizes() {
-    let large = " ".repeat((1 << 20) + 1);
-    fails(&large, "1:1: the file has 1048577 bytes: at most 1048576 are allowed");
+    let large = " ".repeat((32 << 20) + 1);
+    fails(&large, "1:1: the file has 33554433 bytes: at most 33554432 are allowed");
+    let values = format!("x = [{}]", "1,".repeat(1 << 20));
+    fails(&values, "1:1: the file may hold more than 1048576 values: a program as text is one");
     let nest = |n: usize| format!("{}\"yield\"{}", "{ repeat = 2, do = [".repeat(n), "] }".repeat(n));
     assert!(parse(&with_program(&format!("[{}]", nest(29)))).is_ok());
     let error = parse(&with_program(&format!("[{}]", nest(31)))).unwrap_err();

@@ -184,7 +184,7 @@ fn compact_file(path: &Path) -> Result<Parts, CaptureError> {
     read().map_err(|problem: Problem| CaptureError { path: path.to_path_buf(), problem })
 }
 
-fn read_limited(path: &Path) -> Result<String, Problem> {
+pub(crate) fn read_limited(path: &Path) -> Result<String, Problem> {
     let mut text = String::new();
     File::open(path)?.take(MAX_TEXT + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_TEXT { Err(Problem::TooLarge(MAX_TEXT)) } else { Ok(text) }

@@ -111,6 +111,7 @@ impl Judged {
         match (self.right_sign, self.right_null, self.within) {
             (Some(false), _, _) => "wrong sign",
             (_, Some(false), _) => "not null",
+            (_, Some(true), Some(false)) => "null, wrong size",
             (_, _, Some(false)) => "right sign, wrong size",
             (_, Some(true), _) => "null",
             _ => "right",

@@ -107,7 +107,7 @@ impl<'a> Experiment<'a> {
         }
         let profile = Profile::by_name(capture.meta.profile()?)?;
         let machine = CaptureMachine::of(profile.name)?;
-        let kernel = kernel(capture, profile)?;
+        let kernel = kernel(&capture.meta, &capture.tunables)?;
         if kernel.cpus == 1 {
             let (t0, run_scatter) = (t0(spec, BEFORE), Nanos::ZERO);
             let (corrections, forking) = (Arc::default(), Arc::default());

@@ -17,5 +17,5 @@ pub use experiment::{Experiment, Inexpressible};
 pub use machine::{
     Calibration, CalibrationError, CaptureMachine, UnknownMachine, calibrate, is_calibrated_on,
 };
-pub(crate) use parts::add_groups;
+pub(crate) use parts::{add_groups, kernel as kernel_of};
 pub use starts::Starts;

@@ -2,8 +2,9 @@
 
 use super::experiment::Inexpressible;
 use super::program::Handle;
-use crate::capture::Capture;
+use crate::capture::meta::Meta;
 use crate::capture::spec::{ObjectKind, Spec, Step};
+use crate::capture::tunables::Tunables as CapturedTunables;
 use sim_core::GroupId;
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::weight::shares_from_cgroup_weight;
@@ -32,9 +33,13 @@ pub(crate) fn add_groups(
 const DEFAULT_WEIGHT: u32 = 100;
 
 /// Boot values, then the capture's writes in their order, then checked against what was read back.
-pub(super) fn kernel(capture: &Capture, profile: &'static Profile) -> Result<KernelConfig, Inexpressible> {
+///
+/// # Errors
+/// [`Inexpressible`] when the kernel, its machine or a setting is not known.
+pub(crate) fn kernel(meta: &Meta, tunables: &CapturedTunables) -> Result<KernelConfig, Inexpressible> {
+    let profile = Profile::by_name(meta.profile()?)?;
     let setting = |e: String| Inexpressible::Setting(e);
-    let mut k = match (capture.meta.smp, &capture.meta.layout) {
+    let mut k = match (meta.smp, &meta.layout) {
         (1, _) => KernelConfig::new(profile, 1),
         (cpus, None) => return Err(Inexpressible::NoLayout(cpus)),
         (_, Some(layout)) => KernelConfig::on(profile, Arc::new(layout.topology()?)),
@@ -43,9 +48,9 @@ pub(super) fn kernel(capture: &Capture, profile: &'static Profile) -> Result<Ker
         k.switch_rule(rule).map_err(|e| setting(e.to_string()))?;
     }
     // A task that exits leaves its autogroup, which takes it off its queue and back.
-    k.rules.exit_requeues &= capture.tunables.has_autogroups;
-    k.tunables = Tunables::boot(capture.meta.smp);
-    for write in &capture.meta.set {
+    k.rules.exit_requeues &= tunables.has_autogroups;
+    k.tunables = Tunables::boot(meta.smp);
+    for write in &meta.set {
         let (name, value) = write.split_once('=').unwrap_or((write, ""));
         if name == "tunable_scaling" {
             k.tunables.rewrite_scaling();
@@ -53,11 +58,11 @@ pub(super) fn kernel(capture: &Capture, profile: &'static Profile) -> Result<Ker
             k.tunables.write(&k.rules, tunable, value).map_err(|e| setting(e.to_string()))?;
         }
     }
-    for (name, on) in &capture.tunables.features {
+    for (name, on) in &tunables.features {
         let word = format!("{}{name}", if *on { "" } else { "NO_" });
         k.features.write(&word).map_err(|e| setting(e.to_string()))?;
     }
-    let read = &capture.tunables;
+    let read = tunables;
     let same = read.latency_ns == k.tunables.latency_ns
         && read.min_granularity_ns == k.tunables.min_granularity_ns
         && read.wakeup_granularity_ns == k.tunables.wakeup_granularity_ns;

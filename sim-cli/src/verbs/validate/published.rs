@@ -1,5 +1,6 @@
 //! `cfsim validate published`: published comparisons beside predictions of the same experiments.
 
+use crate::chart::{self, Bar};
 use crate::comparison::{self, Plan, Side};
 use crate::failure::Failure;
 use crate::figures::{self, Figure};
@@ -9,10 +10,11 @@ use crate::text;
 use serde::Serialize;
 use std::fmt::Write;
 use validation::published::{
-    Judged, Measurement, Point, Prediction, Published, Rate, Series, Settings, Split, Suitability, Summary,
+    Aims, Judged, Measurement, Point, Prediction, Published, Rate, Series, Settings, Split, Suitability,
+    Summary,
 };
 
-/// Predicts the records of the series whose names contain `only`, `runs` seeds each.
+/// Predicts the records of the series whose names contain `only`, `runs` seeds each, and prints them.
 pub(super) fn validate(
     published: &Published,
     only: Option<&str>,
@@ -21,6 +23,21 @@ pub(super) fn validate(
     talk: Talk,
 ) -> Result<(), Failure> {
     output.start_threads()?;
+    let report = run(published, only, runs, talk)?;
+    print(&report, output.format)?;
+    if report.missed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Tolerance(format!("aims missed on the records that judge: {}", report.missed.join(", "))))
+}
+
+/// The predictions.
+pub(super) fn run(
+    published: &Published,
+    only: Option<&str>,
+    runs: u32,
+    talk: Talk,
+) -> Result<PublishedReport, Failure> {
     let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
     let mut series = Vec::new();
     for one in published.series.values().filter(|s| wanted(&s.series)) {
@@ -36,12 +53,7 @@ pub(super) fn validate(
         let known = published.setups.iter().map(|s| s.series.as_str()).collect::<Vec<_>>();
         return Err(Failure::Usage(format!("no series of that name: there are {}", known.join(", "))));
     }
-    let report = PublishedReport::new(published, series, not_run, runs);
-    print(&report, output.format)?;
-    if report.missed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Tolerance(format!("aims missed on the records that judge: {}", report.missed.join(", "))))
+    Ok(PublishedReport::new(published, series, not_run, runs))
 }
 
 /// Predicts the records of a series.
@@ -66,6 +78,7 @@ fn of_series(published: &Published, series: &Series, runs: u32, talk: Talk) -> R
     }
     Ok(SeriesReport {
         series: series.series.clone(),
+        scenario: series.scenario.clone(),
         cite: published.of(&series.series).next().map(cite).unwrap_or_default(),
         differs: series.differs.clone(),
         rows,
@@ -102,6 +115,7 @@ struct NotRun {
 #[derive(Debug, Serialize)]
 struct SeriesReport {
     series: String,
+    scenario: String,
     cite: String,
     differs: String,
     rows: Vec<Judged>,
@@ -110,13 +124,14 @@ struct SeriesReport {
 
 /// All of it.
 #[derive(Debug, Serialize)]
-struct PublishedReport {
+pub(super) struct PublishedReport {
     schema_version: u32,
     verb: &'static str,
     runs: u32,
     series: Vec<SeriesReport>,
     not_run: Vec<NotRun>,
     summaries: Vec<Summary>,
+    aims: Aims,
     /// Aims missed on the records that judge.
     missed: Vec<String>,
 }
@@ -132,7 +147,7 @@ impl PublishedReport {
             let rows = series.iter().flat_map(|s| &s.rows);
             rows.filter(move |r| r.split == split && suitability.is_none_or(|s| r.suitability == s))
         };
-        let judge = Summary::of("judge, all", of(Split::Judge, None));
+        let judge = Summary::of(ALL_JUDGES, of(Split::Judge, None));
         let missed = if judge.records > 0 { judge.missed(&published.tolerances.aims) } else { Vec::new() };
         let summaries = vec![
             Summary::of("judge, quantitative", of(Split::Judge, Some(Suitability::Quantitative))),
@@ -147,10 +162,59 @@ impl PublishedReport {
             series,
             not_run,
             summaries,
+            aims: published.tolerances.aims,
             missed,
         }
     }
 }
+
+impl PublishedReport {
+    /// All records that judge, summed up; none when nothing was run.
+    pub(super) fn judged(&self) -> Option<&Summary> {
+        self.summaries.iter().find(|s| s.of == ALL_JUDGES && s.records > 0)
+    }
+
+    pub(super) fn aims(&self) -> &Aims {
+        &self.aims
+    }
+
+    pub(super) fn missed(&self) -> &[String] {
+        &self.missed
+    }
+
+    /// Every verdict with its group: size, direction, calibration.
+    pub(super) fn judgements(&self) -> impl Iterator<Item = (usize, &Judged)> + Clone {
+        self.series.iter().flat_map(|s| &s.rows).map(|j| match (j.split, j.suitability) {
+            (Split::Calibrate, _) => (2, j),
+            (_, Suitability::Direction) => (1, j),
+            _ => (0, j),
+        })
+    }
+
+    /// A drawing a series: file, what it shows, SVG.
+    pub(super) fn drawings(&self) -> Vec<(String, String, String)> {
+        let drawing = |s: &SeriesReport| {
+            let bar = |j: &Judged| Bar {
+                label: j.id.strip_prefix(&format!("{}-", s.series)).unwrap_or(&j.id).to_owned(),
+                measured: Some(j.measured_percent),
+                predicted: j.predicted.mean,
+                interval: j.predicted.interval95,
+            };
+            let bars: Vec<Bar> = s.rows.iter().map(bar).collect();
+            (format!("published-{}.svg", s.series), s.cite.clone(), chart::bars(&s.series, &bars))
+        };
+        self.series.iter().filter(|s| !s.rows.is_empty()).map(drawing).collect()
+    }
+
+    /// The scenario of every series, seen from `validation/reports`.
+    pub(super) fn links(&self) -> Vec<(String, String)> {
+        let link = |s: &SeriesReport| (s.series.clone(), format!("../published/scenarios/{}", s.scenario));
+        self.series.iter().map(link).collect()
+    }
+}
+
+/// Name of the summary that the aims hold for.
+const ALL_JUDGES: &str = "judge, all";
 
 /// A signed percentage.
 fn percent(x: f64) -> String {
@@ -167,8 +231,8 @@ fn rate(r: Rate) -> String {
 impl Report for PublishedReport {
     fn text(&self) -> String {
         let mut out = format!(
-            "Published comparisons beside predictions: change from base to variant, {} a record, costs drawn from their ranges\n",
-            text::plural(u64::from(self.runs), "pair of runs"),
+            "Published comparisons beside predictions: change from base to variant, {} of runs a record, costs drawn from their ranges\n",
+            text::plural(u64::from(self.runs), "pair"),
         );
         for s in &self.series {
             // Writing to a String cannot fail.

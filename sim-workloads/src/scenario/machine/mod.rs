@@ -66,6 +66,9 @@ pub struct MachineSpec {
     #[serde(default, with = "duration", rename(serialize = "tick_phase_ns"))]
     #[schemars(with = "Duration")]
     pub tick_phase: Nanos,
+    /// Work is what a real machine recorded: the delay from an interrupt to the switch it causes is part of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recorded_work: bool,
     /// What takes CPU time away from tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<InterferenceSpec>,

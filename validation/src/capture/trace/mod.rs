@@ -1,13 +1,12 @@
 //! Scheduler traces: events with the flags ftrace prints, whatever form they were read from.
 
-mod flags;
 mod line;
 mod reader;
 #[cfg(test)]
 mod tests;
 
-pub use flags::{Context, Flags};
 pub use reader::{ReadStats, TraceError, TraceLimits, read_trace};
+pub use sim_workloads::recorded::{Context, Flags};
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,17 @@
 //! `cfsim import`: workloads of other programs as scenarios.
 
+mod summary;
+mod trace;
+
 use crate::failure::Failure;
 use crate::load::read_text_up_to;
 use crate::output::{self, Talk};
 use clap::{Args, Subcommand};
 use sim_workloads::rtapp::{self, WAIVABLE};
 use sim_workloads::scenario::Document;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Turn a workload of another program into a scenario
+/// Turn a recorded trace, or a workload of another program, into a scenario
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     #[command(subcommand)]
@@ -18,6 +21,7 @@ pub(crate) struct ImportArgs {
 #[derive(Debug, Subcommand)]
 enum Kind {
     RtApp(RtAppArgs),
+    Trace(trace::TraceArgs),
 }
 
 /// Turn an rt-app workload into a scenario
@@ -57,7 +61,13 @@ pub(crate) fn parse_waiver(name: &str) -> Result<String, String> {
 }
 
 pub(crate) fn main(args: &ImportArgs, talk: Talk) -> Result<(), Failure> {
-    let Kind::RtApp(args) = &args.kind;
+    match &args.kind {
+        Kind::RtApp(args) => rtapp_workload(args, talk),
+        Kind::Trace(args) => trace::main(args, talk),
+    }
+}
+
+fn rtapp_workload(args: &RtAppArgs, talk: Talk) -> Result<(), Failure> {
     let mut files = Vec::new();
     for file in &args.files {
         files.push((file.display().to_string(), read_text_up_to(file, rtapp::MAX_BYTES)?));
@@ -66,11 +76,16 @@ pub(crate) fn main(args: &ImportArgs, talk: Talk) -> Result<(), Failure> {
     let options = rtapp::Options { waive: args.waive.clone(), cpus: args.cpus };
     let imported = rtapp::import(&named, &options)?;
     imported.notes.iter().for_each(|note| talk.warn(note));
-    // What cannot run is said now, not when somebody runs it.
-    Document::parse(&imported.scenario, "the imported scenario", &[])?.resolve()?;
-    match &args.output {
-        Some(file) => std::fs::write(file, imported.scenario)
-            .map_err(|source| Failure::Create { file: file.clone(), source }),
-        None => output::text(&imported.scenario),
+    write_scenario(&imported.scenario, args.output.as_deref())
+}
+
+/// Writes an imported scenario. What cannot run is said now, not when somebody runs it.
+fn write_scenario(scenario: &str, to: Option<&Path>) -> Result<(), Failure> {
+    Document::parse(scenario, "the imported scenario", &[])?.resolve()?;
+    match to {
+        Some(file) => {
+            std::fs::write(file, scenario).map_err(|source| Failure::Create { file: file.to_owned(), source })
+        }
+        None => output::text(scenario),
     }
 }

@@ -56,13 +56,7 @@ impl Flags {
 
     /// Interrupt context.
     pub fn context(&self) -> Context {
-        match self.text[2] {
-            b's' => Context::SoftIrq,
-            b'h' => Context::HardIrq,
-            b'H' => Context::HardInSoftIrq,
-            b'z' | b'Z' => Context::Nmi,
-            _ => Context::Task,
-        }
+        shown(self.text[2])
     }
 
     /// How deeply preemption was disabled; a kernel that does not count shows 0.
@@ -73,6 +67,22 @@ impl Flags {
             _ => 0,
         }
     }
+}
+
+fn shown(letter: u8) -> Context {
+    match letter {
+        b's' => Context::SoftIrq,
+        b'h' => Context::HardIrq,
+        b'H' => Context::HardInSoftIrq,
+        b'z' | b'Z' => Context::Nmi,
+        _ => Context::Task,
+    }
+}
+
+/// The interrupt context in a column of any kernel: newer ones have more than five letters. `None` when it is no such column.
+pub(super) fn context(column: &str) -> Option<Context> {
+    let bytes = column.as_bytes();
+    ((4..=8).contains(&bytes.len()) && b"zZHhs.".contains(&bytes[2])).then(|| shown(bytes[2]))
 }
 
 #[cfg(test)]
