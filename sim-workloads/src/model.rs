@@ -1,7 +1,8 @@
 //! Workload models: real programs and benchmarks as tables `[workload.NAME]`, each of which makes its own tasks and says
 //! what the real program would have printed.
 
-use crate::bench::{cyclictest, open_loop, schbench, sched_pipe, stress_ng, tbench, thread_pool};
+use crate::bench::{cyclictest, dbench, open_loop, schbench, stress_ng, tbench, thread_pool};
+use crate::bench::{sched_messaging, sched_pipe};
 use crate::build::Builder;
 use crate::gzip::{self, Gzip};
 use crate::hackbench::{self, Hackbench};
@@ -52,6 +53,12 @@ pub enum Better {
 pub trait Batches: Send {
     /// Adds the next actions, at least one, when all earlier ones are complete.
     fn more(&mut self, cx: &ProgramContext, ready: &mut VecDeque<Action>);
+}
+
+impl<F: FnMut(&ProgramContext, &mut VecDeque<Action>) + Send> Batches for F {
+    fn more(&mut self, cx: &ProgramContext, ready: &mut VecDeque<Action>) {
+        self(cx, ready);
+    }
 }
 
 /// Plays a program that decides several actions at a time; one that adds none ends.
@@ -177,9 +184,11 @@ workloads! {
     /// `[workload.cyclictest]`
     cyclictest: cyclictest::Cyclictest, &cyclictest::HEADLINES;
     /// `[workload.dbench]`
-    dbench: tbench::Dbench, &tbench::DBENCH;
+    dbench: dbench::Dbench, &dbench::HEADLINES;
     /// `[workload.open_loop]`
     open_loop: open_loop::OpenLoop, &open_loop::HEADLINES;
+    /// `[workload.perf_bench_sched_messaging]`
+    perf_bench_sched_messaging: sched_messaging::SchedMessaging, &sched_messaging::HEADLINES;
     /// `[workload.perf_bench_sched_pipe]`
     perf_bench_sched_pipe: sched_pipe::SchedPipe, &sched_pipe::HEADLINES;
     /// `[workload.schbench]`
@@ -187,7 +196,7 @@ workloads! {
     /// `[workload.stress_ng]`
     stress_ng: stress_ng::StressNg, &stress_ng::HEADLINES;
     /// `[workload.tbench]`
-    tbench: tbench::Tbench, &tbench::TBENCH;
+    tbench: tbench::Tbench, &tbench::HEADLINES;
     /// `[workload.thread_pool]`
     thread_pool: thread_pool::ThreadPool, &thread_pool::HEADLINES;
 }

@@ -4,11 +4,11 @@
 //! The next period is counted from the one before; periods that have passed are left out. The first begins an interval after
 //! the start.
 
-use super::{MAX_TASKS, add, one_process, plain_name, program, us};
+use super::{MAX_TASKS, add, one_process, program, us};
 use crate::build::Builder;
 use crate::model::{Better, Headline, Model, Ran};
 use crate::schema::{Names, PlainName, is_default};
-use crate::units::{Duration, Whole, whole};
+use crate::units::{Duration, Whole, model_name, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::kernel::Policy;
@@ -20,7 +20,7 @@ use sim_core::{Instant, Nanos};
 #[serde(deny_unknown_fields, default)]
 pub struct Cyclictest {
     /// First part of the paths of its tasks.
-    #[serde(deserialize_with = "plain_name")]
+    #[serde(deserialize_with = "model_name")]
     #[schemars(with = "PlainName")]
     pub name: String,
     /// `-t`: number of threads, 1 to [`MAX_TASKS`]. Default 1.

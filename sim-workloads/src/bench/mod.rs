@@ -2,16 +2,18 @@
 //! tools, and results the figures they print.
 
 pub mod cyclictest;
+pub mod dbench;
+pub mod load;
 pub mod open_loop;
 pub mod schbench;
+pub mod sched_messaging;
 pub mod sched_pipe;
 pub mod stress_ng;
 pub mod tbench;
 pub mod thread_pool;
 
 use crate::build::Builder;
-use crate::units::check_name;
-use serde::de::{Deserialize, Deserializer, Error};
+use crate::model::batches;
 use sim_core::kernel::Policy;
 use sim_core::program::{Action, Program, ProgramContext, TaskSpec};
 use sim_core::{GroupId, Instant, Nanos, TaskId};
@@ -21,18 +23,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The most tasks one table may ask for.
 pub const MAX_TASKS: u32 = 10_000;
 
-/// Actions to come, as [`program`] fills them in.
+/// Actions to come.
 type ToDo = VecDeque<Action>;
 
 /// A program that asks for what `refill` adds whenever nothing is left to do, and exits when it adds nothing.
-fn program(mut refill: impl FnMut(&ProgramContext, &mut ToDo) + Send + 'static) -> Box<dyn Program> {
-    let mut to_do = ToDo::new();
-    Box::new(move |cx: &ProgramContext| {
-        if to_do.is_empty() {
-            refill(cx, &mut to_do);
-        }
-        to_do.pop_front().unwrap_or(Action::Exit)
-    })
+fn program(refill: impl FnMut(&ProgramContext, &mut ToDo) + Send + 'static) -> Box<dyn Program> {
+    batches(refill)
 }
 
 /// Adds a task of the root group that exists from the start; its name is the last part of its path, without a number.
@@ -74,10 +70,4 @@ fn shared<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn us(time: Nanos) -> f64 {
     time.0 as f64 / 1e3
-}
-
-fn plain_name<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
-    let name = String::deserialize(d)?;
-    check_name(&name, false).map_err(D::Error::custom)?;
-    Ok(name)
 }

@@ -5,12 +5,12 @@
 //! task takes requests in; it sleeps from one arrival to the next, and when it comes late it takes in all that have arrived.
 //! What does not fit in the queue is dropped.
 
-use super::{MAX_TASKS, ToDo, add, end_of, one_process, plain_name, program, shared, us};
+use super::{MAX_TASKS, ToDo, add, end_of, one_process, program, shared, us};
 use crate::build::Builder;
 use crate::dist::{Dist, Shape};
 use crate::model::{Better, Headline, Model, Ran};
 use crate::schema::{Names, PlainName};
-use crate::units::{Duration, Whole, whole};
+use crate::units::{Duration, Whole, model_name, whole};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ pub enum Arrivals {
 #[serde(deny_unknown_fields, default)]
 pub struct OpenLoop {
     /// First part of the paths of its tasks.
-    #[serde(deserialize_with = "plain_name")]
+    #[serde(deserialize_with = "model_name")]
     #[schemars(with = "PlainName")]
     pub name: String,
     /// Requests a second, 0.001 to 10000000. Default 1000.

@@ -1,10 +1,10 @@
 //! `perf bench sched pipe`: two tasks pass a word to and fro through two pipes (`perf-bench(1)`).
 
-use super::{add, one_process, plain_name, program};
+use super::{add, one_process, program};
 use crate::build::Builder;
 use crate::model::{Better, Headline, Model, Ran};
 use crate::schema::PlainName;
-use crate::units::{Whole, whole};
+use crate::units::{Whole, model_name, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::PipeId;
@@ -18,7 +18,7 @@ const WORD: u64 = 4;
 #[serde(deny_unknown_fields, default)]
 pub struct SchedPipe {
     /// First part of the paths of its tasks.
-    #[serde(deserialize_with = "plain_name")]
+    #[serde(deserialize_with = "model_name")]
     #[schemars(with = "PlainName")]
     pub name: String,
     /// `-l`: number of loops, each there and back, 1 to 1000000000. Default 1000000.

@@ -1,11 +1,11 @@
 //! stress-ng's CPU stressor (`stress-ng(1)`): hogs, or tasks that load a CPU to a percentage, which count bogus operations.
 
-use super::{MAX_TASKS, ToDo, add, end_of, plain_name, program};
+use super::{MAX_TASKS, ToDo, add, end_of, program};
 use crate::build::Builder;
 use crate::dist::Dist;
 use crate::model::{Better, Headline, Model, Ran};
 use crate::schema::PlainName;
-use crate::units::{Duration, Whole, whole};
+use crate::units::{Duration, Whole, model_name, whole};
 use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ const RANDOM_SLICE: Nanos = Nanos::from_millis(500);
 #[serde(deny_unknown_fields, default)]
 pub struct StressNg {
     /// First part of the paths of its tasks.
-    #[serde(deserialize_with = "plain_name")]
+    #[serde(deserialize_with = "model_name")]
     #[schemars(with = "PlainName")]
     pub name: String,
     /// `--cpu`: number of workers, 1 to [`MAX_TASKS`]. Default 1.

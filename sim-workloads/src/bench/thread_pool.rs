@@ -3,12 +3,12 @@
 //! A client thinks, puts its transaction in the queue, and waits. A thread of the pool takes the oldest, works, takes the
 //! lock its row is under, each as likely, works while it holds it, writes its log, and answers.
 
-use super::{MAX_TASKS, ToDo, add, end_of, one_process, plain_name, program, shared};
+use super::{MAX_TASKS, ToDo, add, end_of, one_process, program, shared};
 use crate::build::Builder;
 use crate::dist::Dist;
 use crate::model::{Better, Headline, Model, Ran};
 use crate::schema::PlainName;
-use crate::units::{Duration, Whole, whole};
+use crate::units::{Duration, Whole, model_name, whole};
 use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex};
 #[serde(deny_unknown_fields, default)]
 pub struct ThreadPool {
     /// First part of the paths of the database's tasks; that of the clients is `NAME-clients`.
-    #[serde(deserialize_with = "plain_name")]
+    #[serde(deserialize_with = "model_name")]
     #[schemars(with = "PlainName")]
     pub name: String,
     /// Client threads (sysbench's `--threads`), 1 to [`MAX_TASKS`]. Default 16.

@@ -8,19 +8,19 @@
 //! and reading what it does; the `-p` and `-a` modes are left out. The first version's think time is `cputime`; later ones
 //! multiply matrices instead, whose time depends on the machine.)
 
-use super::{MAX_TASKS, ToDo, add, end_of, one_process, plain_name, program, shared, us};
+mod threads;
+
+use super::{MAX_TASKS, add, end_of, one_process, program, us};
 use crate::build::Builder;
 use crate::model::{Better, Headline, Model, Ran};
 use crate::schema::PlainName;
-use crate::units::{Duration, Whole, whole};
-use rand::RngExt;
+use crate::units::{Duration, Whole, model_name, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sim_core::program::{Action, ProgramContext, Work};
-use sim_core::rng::Stream;
-use sim_core::{Instant, Nanos, SemId};
-use std::collections::VecDeque;
+use sim_core::observe::Latencies;
+use sim_core::{Nanos, SemId};
 use std::sync::{Arc, Mutex};
+use threads::{Room, State, main_thread, message_thread, worker};
 
 /// The table `[workload.schbench]`. Tasks: `schbench`, `schbench/message#0` and `schbench/message#0/worker#3`, threads of one
 /// process.
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 #[serde(deny_unknown_fields, default)]
 pub struct Schbench {
     /// First part of the paths of its tasks.
-    #[serde(deserialize_with = "plain_name")]
+    #[serde(deserialize_with = "model_name")]
     #[schemars(with = "PlainName")]
     pub name: String,
     /// `-m`: number of message threads, 1 to [`MAX_TASKS`]. Default 2.
@@ -100,145 +100,6 @@ pub(crate) const HEADLINES: [Headline; 9] = [
 const WAKEUP: u8 = 0;
 const REQUEST: u8 = 1;
 
-/// A message thread and its workers.
-struct Room {
-    spec: Schbench,
-    end: Instant,
-    message: SemId,
-    workers: Vec<SemId>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Workers that wait to be woken, the last come last.
-    list: Vec<usize>,
-    /// The message thread's futex: somebody has posted it since it was last reset.
-    posted: bool,
-    /// By worker: requests to do, by the time they were sent.
-    sent: Vec<VecDeque<Instant>>,
-}
-
-impl Room {
-    /// Posts the message thread's futex, unless somebody has.
-    fn post(&self, to_do: &mut ToDo) {
-        if !std::mem::replace(&mut shared(&self.state).posted, true) {
-            to_do.push_back(Action::SemPost { sem: self.message, n: 1 });
-        }
-    }
-
-    /// A round of the message thread: its futex is reset, its list woken; then it waits for a post.
-    fn wake_all(&self, now: Instant, to_do: &mut ToDo) {
-        let mut state = shared(&self.state);
-        if std::mem::take(&mut state.posted) {
-            to_do.push_back(Action::SemWait(self.message));
-        }
-        while let Some(worker) = state.list.pop() {
-            state.sent[worker].push_back(now);
-            to_do.push_back(Action::SemPost { sem: self.workers[worker], n: 1 });
-        }
-        if now < self.end {
-            to_do.push_back(Action::SemWait(self.message));
-        }
-    }
-
-    /// The message thread has been posted: it takes its time before the next round, while time is left.
-    fn delay(&self, now: Instant, stream: &mut Stream, to_do: &mut ToDo) {
-        shared(&self.state).posted = false;
-        if now >= self.end {
-            return;
-        }
-        let (sleep, think) = (self.spec.sleeptime.0, self.spec.message_cputime.0);
-        if !think.is_zero() {
-            to_do.push_back(Action::Run(Work::Clock(think)));
-        }
-        if !sleep.is_zero() {
-            let jitter = stream.random_range(0..(sleep.0 / 4).max(1));
-            to_do.push_back(Action::Sleep(Nanos(sleep.0.saturating_add(jitter))));
-        }
-    }
-
-    /// The message thread's next request, to worker `turn`, and the sleep after it.
-    fn request(&self, now: Instant, turn: usize, to_do: &mut ToDo) {
-        let worker = turn % self.workers.len();
-        // Those who wait when the time is up are woken to see it.
-        let workers = if now < self.end { worker..worker + 1 } else { 0..self.workers.len() };
-        for worker in workers {
-            shared(&self.state).sent[worker].push_back(now);
-            to_do.push_back(Action::SemPost { sem: self.workers[worker], n: 1 });
-        }
-        if now < self.end {
-            to_do.push_back(Action::Sleep(Nanos(1_000_000_000 / u64::from(self.spec.rps))));
-        }
-    }
-
-    /// A worker thinks, from when it was woken.
-    fn think(&self, now: Instant, sent: Option<Instant>, to_do: &mut ToDo) {
-        let waited = |sent| Action::Record { series: WAKEUP, time: now.saturating_since(sent) };
-        to_do.extend(sent.map(waited));
-        to_do.extend([Action::Run(Work::Clock(self.spec.cputime.0)), Action::Count(1)]);
-    }
-
-    /// A worker is done, puts itself on the list, and waits.
-    fn ask(&self, now: Instant, number: usize, sent: Option<Instant>, to_do: &mut ToDo) {
-        let took = |sent| Action::Record { series: REQUEST, time: now.saturating_since(sent) };
-        to_do.extend(sent.map(took));
-        if self.spec.rps == 0 {
-            shared(&self.state).list.push(number);
-            self.post(to_do);
-        }
-        to_do.push_back(Action::SemWait(self.workers[number]));
-    }
-}
-
-fn message_thread(room: Arc<Room>, mut stream: Stream) -> impl FnMut(&ProgramContext, &mut ToDo) + Send {
-    let (mut posted, mut turn, mut over) = (false, 0, false);
-    move |cx, to_do| {
-        if room.spec.rps > 0 {
-            if !std::mem::replace(&mut over, cx.now >= room.end) {
-                room.request(cx.now, turn, to_do);
-                turn += 1;
-            }
-        } else if std::mem::take(&mut posted) {
-            room.delay(cx.now, &mut stream, to_do);
-        }
-        if room.spec.rps == 0 && to_do.is_empty() {
-            room.wake_all(cx.now, to_do);
-            posted = true;
-        }
-    }
-}
-
-fn worker(room: Arc<Room>, number: usize) -> impl FnMut(&ProgramContext, &mut ToDo) + Send {
-    let mut sent = None;
-    // With requests by rate a worker waits first.
-    let mut thought = room.spec.rps > 0;
-    move |cx, to_do| {
-        if cx.now >= room.end {
-            return;
-        }
-        if thought {
-            room.ask(cx.now, number, sent, to_do);
-        } else {
-            sent = shared(&room.state).sent[number].pop_front();
-            room.think(cx.now, sent, to_do);
-        }
-        thought = !thought;
-    }
-}
-
-/// The main thread: when the time is up it posts the message threads that wait.
-fn main_thread(rooms: Vec<Arc<Room>>, end: Instant) -> impl FnMut(&ProgramContext, &mut ToDo) + Send {
-    let mut told = false;
-    move |cx, to_do| {
-        if cx.now < end {
-            to_do.push_back(Action::SleepUntil(end));
-        } else if !std::mem::replace(&mut told, true) {
-            rooms.iter().for_each(|room| room.post(to_do));
-        }
-    }
-}
-
 impl Model for Schbench {
     fn build(&self, builder: &mut Builder) {
         let end = end_of(self.runtime.0);
@@ -248,8 +109,7 @@ impl Model for Schbench {
             let names = (0..self.threads).map(|w| format!("{path}/worker#{w}"));
             let workers: Vec<SemId> = names.map(|name| builder.objects.add_semaphore(&name, 0)).collect();
             let message = builder.objects.add_semaphore(&path, 0);
-            let sent = vec![VecDeque::new(); workers.len()];
-            let state = Mutex::new(State { sent, ..State::default() });
+            let state = Mutex::new(State::of(workers.len()));
             let room = Arc::new(Room { spec: self.clone(), end, message, workers, state });
             let body = message_thread(Arc::clone(&room), builder.stream(&path, "jitter"));
             threads.push(add(builder, path.clone(), program(body)));
@@ -266,7 +126,7 @@ impl Model for Schbench {
     fn results(&self, run: &Ran<'_>) -> Vec<(&'static Headline, f64)> {
         let wakeup = run.recorded(&self.name, WAKEUP.into());
         let request = run.recorded(&self.name, REQUEST.into());
-        let of = |times: &Option<sim_core::observe::Latencies>, q| times.as_ref().map(|t| us(t.quantile(q)));
+        let of = |times: &Option<Latencies>, q| times.as_ref().map(|t| us(t.quantile(q)));
         let values = [
             of(&wakeup, 0.99),
             of(&wakeup, 0.5),
