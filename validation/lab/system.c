@@ -87,6 +87,8 @@ void open_output(void) {
         out_size = about.st_size;
         out = mmap(0, out_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         if (out == MAP_FAILED) die("cannot map the shared memory: %s", strerror(errno));
+        /* Every fork would copy its page tables, which takes milliseconds. */
+        madvise(out, out_size, MADV_DONTFORK);
         return;
     }
     die("the shared memory is not there");

@@ -76,9 +76,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     fn wake_at(&mut self, cpu: CpuId, by: TaskId, socket: SocketId, side: Side, most: usize) -> u32 {
         // Those who find nothing wait again, behind the others.
         let woken = self.socket_waiters(socket, side).len().min(most);
+        // The network wakes in a softirq, unix sockets wake in the task's own name.
+        let softirq = !matches!(self.flow(socket), Flow::Unix(_));
+        let sync = !(softirq && self.kernel.config.rules.select.no_sync_in_interrupt);
         for _ in 0..woken {
-            if let Some(task) = self.socket_waiters(socket, side).pop_front() {
-                self.wake_sync(task, cpu, by);
+            match self.socket_waiters(socket, side).pop_front() {
+                Some(task) if sync => self.wake_sync(task, cpu, by),
+                Some(task) => self.wake(task, cpu, Some(by)),
+                None => {}
             }
         }
         woken as u32

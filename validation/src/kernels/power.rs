@@ -45,8 +45,8 @@ impl Breakage {
     pub fn of(self, capture: &Capture) -> Capture {
         let mut broken = capture.clone();
         let tunables = &mut broken.tunables;
-        let mut feature = |name: &str, on: bool| {
-            tunables.features.iter_mut().filter(|(n, _)| n == name).for_each(|f| f.1 = on);
+        let feature = |features: &mut Vec<(String, bool)>, name: &str| {
+            features.iter_mut().filter(|(n, _)| n == name).for_each(|f| f.1 = false);
         };
         match self {
             Breakage::WrongWeights => {
@@ -57,14 +57,17 @@ impl Breakage {
                     group.weight = Some((group.weight.unwrap_or(100) / 2).max(1));
                 }
             }
-            Breakage::NoPreemption => feature("WAKEUP_PREEMPTION", false),
+            Breakage::NoPreemption => feature(&mut tunables.features, "WAKEUP_PREEMPTION"),
             Breakage::LongTurns => {
+                // Written and read back, as the capture's own settings were.
                 tunables.latency_ns = tunables.latency_ns.saturating_mul(4);
                 tunables.min_granularity_ns = tunables.min_granularity_ns.saturating_mul(4);
+                broken.meta.set.push(format!("latency_ns={}", tunables.latency_ns));
+                broken.meta.set.push(format!("min_granularity_ns={}", tunables.min_granularity_ns));
             }
             Breakage::WrongPlacement => {
-                feature("GENTLE_FAIR_SLEEPERS", false);
-                feature("START_DEBIT", false);
+                feature(&mut tunables.features, "GENTLE_FAIR_SLEEPERS");
+                feature(&mut tunables.features, "START_DEBIT");
             }
         }
         broken

@@ -18,14 +18,16 @@ use validation::lab::figures::Side;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cfsim lab compare scenarios/hog-and-sleeper.toml --duration 2s --kernel base/bzImage --kernel patched/bzImage
-  cfsim lab compare scenarios/pipe-ping-pong.toml --duration 1s --kernel bzImage --b kernel.sched_wakeup_granularity_ns=15ms
+  cfsim lab compare scenarios/hog-and-sleeper.toml --duration 2s \\
+      --kernel base/bzImage --kernel patched/bzImage
+  cfsim lab compare scenarios/pipe-ping-pong.toml --duration 1s --kernel bzImage \\
+      --b kernel.sched_wakeup_granularity_ns=15ms
 
-The prediction for a patched kernel has the rules of its version; give what the patch changes by name, if cfsim knows it:
-  --b kernel.rules=[\"pipe-exclusive-wake\"]     (cfsim kernel show 6.1 lists them)
+The prediction for a patched kernel has the rules of its version. Say what the patch changes by
+name, if cfsim knows it: --b kernel.rules=pipe-exclusive-wake (cfsim kernel show 6.1 lists them).
 
-A change counts as one when it exceeds 1 point of CPU, 5 % and 5 switches, or 5 % and 5 us of latency. Real and predicted
-agree when both change the same way or neither does.")]
+A change counts as one when it exceeds 1 point of CPU, 5 % and 5 switches, or 5 % and 5 us of
+latency. Real and predicted agree when both change the same way or neither does.")]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     guest: GuestArgs,

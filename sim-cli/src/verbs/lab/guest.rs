@@ -62,9 +62,11 @@ impl GuestArgs {
 
     /// The scenario with its settings and then `more`, compiled.
     pub(super) fn plan(&self, text: &ScenarioText, more: &[Setting]) -> Result<(Loaded, Plan), Failure> {
+        // Both sides are measured from the start; a warm-up longer than a short --duration is no mistake here.
+        let warmup = [("run.warmup".to_owned(), "0s".to_owned())];
         let duration = self.duration.iter().map(|d| ("run.duration".to_owned(), d.clone()));
-        let settings: Vec<Setting> =
-            self.set.iter().cloned().chain(duration).chain(more.iter().cloned()).collect();
+        let given = self.set.iter().cloned().chain(duration).chain(more.iter().cloned());
+        let settings: Vec<Setting> = warmup.into_iter().chain(given).collect();
         let loaded = text.with(&settings)?;
         let plan = Plan::compile(&loaded.document.scenario, self.smp).map_err(|refusal| {
             let at: Vec<&str> = refusal.at.iter().map(String::as_str).collect();

@@ -76,7 +76,8 @@ impl KernelReport {
     /// The lines above the figures.
     pub(super) fn head(&self, out: &mut String, name: &str) -> std::fmt::Result {
         let cpus = plural(self.cpus.into(), "CPU");
-        writeln!(out, "{name}: kernel {:.100}", self.kernel)?;
+        let release = self.kernel.split_whitespace().next().unwrap_or("unknown");
+        writeln!(out, "{name}: kernel {release}")?;
         writeln!(out, "  {cpus}, QEMU {}, {:.0} s of the host", self.qemu, self.host_seconds)?;
         match (&self.profile, &self.not_predicted) {
             (Some(profile), _) => {
@@ -112,9 +113,10 @@ impl RunReport {
         if !self.bars.is_empty() {
             writeln!(out, "\nunder the bars of `cfsim validate kernels`")?;
             let row = |h: &Held| {
-                vec![h.what.clone(), if h.kept { "ok" } else { "MISSED" }.to_owned(), h.found.clone()]
+                let kept = if h.kept { "ok" } else { "MISSED" };
+                vec![h.what.clone(), h.found.clone(), kept.to_owned()]
             };
-            *out += &table(&["bar", "", "found"], self.bars.iter().map(row));
+            *out += &table(&["bar", "found", ""], self.bars.iter().map(row));
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use validation::kernels::Tally;
-use validation::published::smt;
+use validation::published::{Role, smt};
 
 /// A part of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -140,7 +140,7 @@ impl Part {
             Part::Smt => {
                 let report = smt::compare(300, 1).map_err(|e| failed(&e))?;
                 d.blocks.push(Block::Plain(report.to_text()));
-                let judged = report.rows.iter().filter(|r| r.role == smt::Role::Judge);
+                let judged = report.rows.iter().filter(|r| r.role == Role::Judge);
                 let kept = |r: &&smt::Predicted| r.off_by().abs() <= smt::TOLERANCE_POINTS;
                 let tally = Tally {
                     kept: judged.clone().filter(kept).count() as u64,

@@ -20,33 +20,33 @@ pub(super) fn cpus(scenario: &Scenario, smp: Option<u32>) -> Result<u32, Refusal
 pub(super) fn refuse_other_machines(scenario: &Scenario, plain: bool) -> Result<(), Refusal> {
     let machine = &scenario.machine;
     let no = |key: &str, what: &str| {
-        Err(Refusal::new(&["machine", key], format!("{what}: a guest has plain CPUs under one cache")))
+        Err(Refusal::new(&["machine", key], format!("a guest has plain CPUs under one cache: {what}")))
     };
     let topology = &scenario.topology;
     let one = topology.llcs().len() <= 1 && topology.cores().len() == topology.present().count();
     if !one && !plain {
         return no(
             "topology",
-            "several caches or threads per core (--smp N runs the scenario on N plain CPUs)",
+            "several caches or threads per core are not there (--smp N runs the scenario on N plain CPUs)",
         );
     }
     if machine.offline.is_some() {
-        return no("offline", "CPUs that do not run");
+        return no("offline", "all of them run");
     }
     if machine.isolcpus.is_some() {
-        return no("isolcpus", "isolated CPUs");
+        return no("isolcpus", "none is isolated");
     }
     if !machine.partitions.is_empty() {
-        return no("partitions", "partitions");
+        return no("partitions", "there are no partitions");
     }
     if !machine.capacity.is_empty() {
-        return no("capacity", "CPUs of different capacity");
+        return no("capacity", "all have the same capacity");
     }
     if machine.host.is_some() {
-        return no("host", "a host");
+        return no("host", "its host is an emulator");
     }
     if !machine.interference.is_empty() {
-        return no("interference", "interference");
+        return no("interference", "nothing interferes with them");
     }
     if !scenario.changes.is_empty() {
         return Err(Refusal::new(&["at", "0"], "changes while running are not made in the guest"));

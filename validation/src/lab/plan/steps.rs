@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use crate::capture::spec::{Object, ObjectIx, ObjectKind, Span, Step as LabStep};
+use serde_json::Value;
 use sim_core::Nanos;
 use sim_core::program::Objects;
 use sim_workloads::dist::{Dist, Shape};
@@ -9,7 +10,7 @@ use sim_workloads::scenario::{Scenario, Step, TaskDef};
 
 /// What a program may be made of, for those whose program is made of something else.
 const ALLOWED: &str = "run, run_cpu, sleep, period, write, read, post, wait, barrier, fork, wait_child, wait_children, affinity, yield, \
-                       count, repeat, for, forever";
+                       count, repeat, for, forever, and until as the first";
 /// `count = N` becomes so many steps at most.
 const MAX_COUNT: u64 = 64;
 /// The largest transfer through a pipe in one step, bytes: the driver's buffer.
@@ -106,9 +107,10 @@ impl Steps<'_> {
             Step::Repeat { times, body } => LabStep::Loop(*times, self.inside("do", |s| s.block(body))?),
             Step::For { duration, body } => LabStep::For(duration.0, self.inside("do", |s| s.block(body))?),
             Step::Forever(body) => LabStep::Loop(u64::MAX, self.inside("forever", |s| s.block(body))?),
-            _ => {
+            other => {
+                let name = name(other);
                 return self
-                    .no(format!("the guest's driver does not know this step here: allowed are {ALLOWED}"));
+                    .no(format!("the guest's driver has no step '{name}' here: allowed are {ALLOWED}"));
             }
         })
     }
@@ -183,5 +185,14 @@ impl Steps<'_> {
             self.objects.len() - 1
         });
         u16::try_from(ix).map(ObjectIx).or_else(|_| self.no("too many objects"))
+    }
+}
+
+/// A step's key, as a scenario writes it.
+fn name(step: &Step) -> String {
+    match serde_json::to_value(step) {
+        Ok(Value::String(name)) => name,
+        Ok(Value::Object(map)) => map.keys().next().map_or("", |key| key.trim_end_matches("_ns")).to_owned(),
+        _ => String::new(),
     }
 }

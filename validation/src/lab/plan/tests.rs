@@ -90,7 +90,11 @@ fn what_the_guest_cannot_do_is_refused_by_name_and_place() {
     let task = |steps: &str| format!("[run]\nduration = \"1s\"\n[task.t]\nprogram = [{steps}]\n");
     let hog = "[run]\nduration = \"1s\"\n[task.t]\nprogram = [{ run = \"1ms\" }]\n";
     let cases: &[(String, &str, &str)] = &[
-        (task(r#"{ run = "1ms" }, { lock = "m" }, { unlock = "m" }"#), "task.t.program.1", "allowed are run"),
+        (
+            task(r#"{ run = "1ms" }, { lock = "m" }, { unlock = "m" }"#),
+            "task.t.program.1",
+            "no step 'lock' here: allowed are run",
+        ),
         (
             task(r#"{ repeat = 2, do = [{ run = { exponential = "1ms" } }] }"#),
             "task.t.program.0.do.0.run",
@@ -101,7 +105,7 @@ fn what_the_guest_cannot_do_is_refused_by_name_and_place() {
             "task.t.program.0",
             "65536",
         ),
-        (task(r#"{ nice = 5 }"#), "task.t.program.0", "does not know this step"),
+        (task(r#"{ nice = 5 }"#), "task.t.program.0", "no step 'nice'"),
         (task(r#"{ vfork = "c", program = ["exit"] }"#), "task.t.program.0", "vfork"),
         (task(r#"{ count = 100 }"#), "task.t.program.0", "64"),
         (
