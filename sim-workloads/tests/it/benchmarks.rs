@@ -72,7 +72,7 @@ fn hogs_do_what_the_cpus_can() {
         assert!((1000.0..2000.0).contains(&half(2, 6)), "{slice}");
     }
     let text = free(1, "9s", "[workload.stress_ng]\ncpu_ops = 100").replace("warmup = \"1s\"", "");
-    assert_eq!(run(&text, &[])["stress_ng_bogo_ops"], 100.0);
+    near(run(&text, &[])["stress_ng_bogo_ops"], 100.0, 0.0);
 }
 
 /// Alone, a thread wakes when its slack is over; a fair thread that sleeps preempts hogs, unless wakeups may not.
@@ -177,7 +177,7 @@ fn messaging_is_hackbench() {
     let of = |table: &str| run(&format!("machine.cpus = 2\n{table}"), &[]);
     let perf = of("[workload.perf_bench_sched_messaging]\ngroup = 1\nnr_loops = 20\npipe = true");
     let hackbench = of("[workload.hackbench]\ngroups = 1\nloops = 20\npipe = true");
-    assert_eq!(perf["perf_bench_sched_messaging_s"], hackbench["hackbench_time"]);
+    near(perf["perf_bench_sched_messaging_s"], hackbench["hackbench_time"], 0.0);
 }
 
 /// An operation is its work, 5 us, and 100 ns for each KiB: 27 reads and 9 writes of 15,000 bytes in a hundred.
