@@ -4,8 +4,8 @@ use crate::failure::Failure;
 use crate::load::{Loaded, ScenarioText, Setting, parse_setting};
 use crate::output::Format;
 use crate::verbs::{
-    attribute, check, compare, conformance, explain, import, kernel, machine, new, run, schema, study, sweep,
-    topology, trace, validate,
+    attribute, check, compare, conformance, explain, import, kernel, lab, machine, new, run, schema, study,
+    sweep, topology, trace, validate,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -27,6 +27,7 @@ Examples:
   cfsim topology show i7-8700 --kernel 5.4
   cfsim validate kernels
   cfsim conformance trace.txt --kernel 5.4 --topology 1x1x4x1
+  cfsim lab run scenarios/two-hogs.toml --kernel path/to/bzImage --duration 1s
 
 Exit codes:
   0  done
@@ -74,6 +75,7 @@ pub(crate) enum Verb {
     Topology(topology::TopologyArgs),
     Conformance(conformance::ConformanceArgs),
     Validate(validate::ValidateArgs),
+    Lab(lab::LabArgs),
 }
 
 /// A scenario and what replaces parts of it.

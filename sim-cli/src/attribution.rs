@@ -1,6 +1,7 @@
 //! How much of a difference each mechanism of the machine contributes: the same pair of settings, run with mechanisms
 //! switched off one at a time and switched on one at a time.
 
+use crate::chart::Bar;
 use crate::comparison::Side;
 use crate::experiment::{self, GroupBy};
 use crate::failure::Failure;
@@ -114,7 +115,7 @@ fn differences(plan: &Plan<'_>, without: &[&str]) -> Result<Vec<f64>, Failure> {
     let values = |settings| {
         let loaded = side(plan, settings, without)?;
         let results = experiment::run_seeds(&loaded, plan.runs, GroupBy::Name)?;
-        let values: Option<Vec<f64>> = results.iter().map(plan.figure.of).collect();
+        let values: Option<Vec<f64>> = results.iter().map(|r| plan.figure.of(r)).collect();
         values.ok_or_else(|| Failure::Usage(format!("not every run has a {}", plan.figure.title)))
     };
     let (a, b): (Vec<f64>, Vec<f64>) = (values(plan.a)?, values(plan.b)?);
@@ -136,6 +137,21 @@ fn estimate(plan: &Plan<'_>, values: &[f64]) -> Result<Estimate, Failure> {
 }
 
 impl Attribution {
+    /// The shares as bars, points.
+    pub(crate) fn bars(&self) -> Vec<Bar> {
+        let bar = |label: &str, e: &Estimate| Bar {
+            label: label.to_owned(),
+            measured: None,
+            predicted: e.mean,
+            interval: e.interval95,
+        };
+        let whole = self.mechanisms.iter().filter(|s| s.part_of.is_none());
+        std::iter::once(bar("the rules alone", &self.rules_alone_percent))
+            .chain(whole.map(|s| bar(s.mechanism, &s.mean_points)))
+            .chain([bar("on each other", &self.together_percent), bar("in all", &self.total_percent)])
+            .collect()
+    }
+
     /// One row a mechanism, from the largest share on.
     pub(crate) fn text(&self) -> String {
         let show = |e: &Estimate| match e.interval95 {

@@ -176,7 +176,7 @@ fn line(
     interval: Interval,
 ) -> Option<Line> {
     let pairs: Option<Vec<(f64, f64)>> =
-        a.iter().zip(b).map(|(x, y)| Some(((figure.of)(x)?, (figure.of)(y)?))).collect();
+        a.iter().zip(b).map(|(x, y)| Some((figure.of(x)?, figure.of(y)?))).collect();
     let pairs = pairs?;
     let column = |f: fn(&(f64, f64)) -> f64| Estimate::of(&pairs.iter().map(f).collect::<Vec<_>>(), interval);
     let (ea, eb, difference) = (column(|p| p.0)?, column(|p| p.1)?, column(|p| p.1 - p.0)?);
@@ -192,8 +192,8 @@ fn line(
 }
 
 impl Comparison {
-    /// The table, and the verdict in words.
-    pub(crate) fn text(&self) -> String {
+    /// A row a figure: its name, A, B, the difference and what it means.
+    pub(crate) fn rows(&self) -> Vec<Vec<String>> {
         let rows = self.figures.iter().map(|line| {
             let show = |e: Estimate| line.figure.unit.show(e.mean);
             vec![
@@ -204,7 +204,12 @@ impl Comparison {
                 line.verdict.words(self.runs),
             ]
         });
-        let table = text::table(&["", "A", "B", "B against A, 95 % interval", "B is"], rows);
+        rows.collect()
+    }
+
+    /// The table, and the verdict in words.
+    pub(crate) fn text(&self) -> String {
+        let table = text::table(&["", "A", "B", "B against A, 95 % interval", "B is"], self.rows());
         format!("A: {}\nB: {}\n\n{table}\n{}", self.a.title(), self.b.title(), self.verdict_text())
     }
 

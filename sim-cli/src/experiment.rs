@@ -13,6 +13,7 @@ use sim_core::engine::TaskInfo;
 use sim_core::kernel::hooks::NoHooks;
 use sim_core::observe::{IdleStats, Metrics, PaceMetrics, Spread, TaskMetrics, Walltime};
 use sim_core::{End, Nanos};
+use sim_workloads::model::{Headline, Ran};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -61,6 +62,8 @@ pub(crate) struct RunResult {
     pub(crate) idle: Option<IdleReport>,
     /// How fast work went; none where nothing but switches and interrupts takes time.
     pub(crate) pace: Option<PaceReport>,
+    /// What the workload models' real programs would have printed.
+    pub(crate) headlines: Vec<(&'static Headline, f64)>,
     pub(crate) digest: u64,
     pub(crate) ended_by: &'static str,
     /// Paths of tasks that wait for what never comes.
@@ -103,8 +106,11 @@ pub(crate) fn run(loaded: &Loaded, seed: u64, group_by: GroupBy) -> Result<RunRe
         End::Duration => ("duration", Vec::new()),
         End::Stalled(ids) => ("stalled", ids.iter().map(|t| tasks[t.index()].path.clone()).collect()),
     };
+    let ran = Ran::new(tasks, metrics, warmup, outcome.at);
+    let headlines = loaded.document.scenario.workload.models().flat_map(|model| model.results(&ran));
     Ok(RunResult {
         seed,
+        headlines: headlines.collect(),
         rows: groups.iter().map(|(label, members)| row(label.clone(), members, tasks, metrics)).collect(),
         total: row("total".to_owned(), &all, tasks, metrics),
         span,

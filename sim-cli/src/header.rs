@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sim_core::kernel::PROFILES;
 use sim_core::machine::{Draw, Interference, MachineConfig};
 use std::sync::LazyLock;
+use validation::envelope::Envelope;
 
 /// Version of the JSON documents. It grows when a key is renamed, removed or changes its meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 2;
@@ -117,7 +118,13 @@ fn notes(loaded: &Loaded) -> Vec<String> {
     let config = &loaded.resolved.config;
     let several = (config.kernel.cpus > 1).then(|| several_cpus(&config.machine)).flatten();
     let uncertain = loaded.uncertain.then(|| UNCERTAIN.to_owned());
-    several.into_iter().chain(uncertain).chain(loaded.notes.iter().cloned()).collect()
+    several.into_iter().chain(beyond(loaded)).chain(uncertain).chain(loaded.notes.iter().cloned()).collect()
+}
+
+/// How the run lies beyond what was held against real kernels.
+fn beyond(loaded: &Loaded) -> Option<String> {
+    let beyond = Envelope::own()?.beyond(&loaded.resolved.config);
+    (!beyond.is_empty()).then(|| format!("beyond what was held against real kernels: {}", beyond.join(", ")))
 }
 
 /// The configuration as it was run: the scenario with its settings, and what defaults made of it.

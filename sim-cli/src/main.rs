@@ -2,7 +2,9 @@
 
 mod args;
 mod attribution;
+mod chart;
 mod comparison;
+mod document;
 mod experiment;
 mod export;
 mod failure;
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Topology(args) => verbs::topology::main(args),
         Verb::Conformance(args) => verbs::conformance::main(args, talk),
         Verb::Validate(args) => verbs::validate::main(args, talk),
+        Verb::Lab(args) => verbs::lab::main(args, talk),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

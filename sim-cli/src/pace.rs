@@ -1,7 +1,7 @@
 //! How fast work went, as a report: clocks, shared cores, cold caches, instructions per cycle.
 
 use crate::experiment::RunResult;
-use crate::figures::{Figure, Growth, Unit};
+use crate::figures::{Figure, Growth, Of, Unit};
 use crate::text;
 use serde::Serialize;
 use sim_core::Nanos;
@@ -158,7 +158,7 @@ const fn figure(
     unit: Unit,
     of: fn(&RunResult) -> Option<f64>,
 ) -> Figure {
-    Figure { name, title, short, unit, growth: Growth::More, of }
+    Figure { name, title, short, unit, growth: Growth::More, of: Of::Run(of) }
 }
 
 pub(crate) const IPC: Figure =

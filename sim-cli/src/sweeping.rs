@@ -1,5 +1,6 @@
 //! One setting, many values: figures at each, and where they change most.
 
+use crate::chart;
 use crate::experiment::{self, GroupBy, RunResult};
 use crate::failure::Failure;
 use crate::figures::{self, Figure};
@@ -170,6 +171,26 @@ impl Point {
 }
 
 impl Sweep {
+    /// A drawing of each figure that changes: its title and the SVG.
+    pub(crate) fn drawings(&self) -> Vec<(&'static str, String)> {
+        let labels: Vec<String> = self.points.iter().map(|p| p.value.clone()).collect();
+        let drawing = |figure: &&'static Figure| {
+            let knee = self.knees.iter().find(|k| k.metric == figure.name)?;
+            let (scale, unit) = figure.unit.scale();
+            let value = |p: &Point| {
+                let e = p.get(figure.name)?.scaled(scale);
+                Some((e.mean, e.interval95))
+            };
+            let values = self.points.iter().map(value).collect();
+            let line = chart::Line { name: figure.title.to_owned(), values };
+            let mark = labels.iter().position(|l| *l == knee.before);
+            let y =
+                if unit.is_empty() { figure.title.to_owned() } else { format!("{}, {unit}", figure.title) };
+            Some((figure.title, chart::lines(figure.title, &self.key, &labels, &y, &[line], mark)))
+        };
+        self.figures.iter().filter_map(drawing).collect()
+    }
+
     /// A row a value, then the knees and what does not change.
     pub(crate) fn text(&self) -> String {
         let knee_of = |f: &Figure| self.knees.iter().find(|k| k.metric == f.name);

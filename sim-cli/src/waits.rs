@@ -115,6 +115,12 @@ fn doing<O: Observer, H: Hooks>(
         WaitFor::Space(pipe) => {
             format!("space in pipe {}, read by {who}", objects.pipes[pipe.index()].name)
         }
+        WaitFor::Message(socket) => {
+            format!("a message from connection {}, sent by {who}", objects.sockets[socket.index()].name)
+        }
+        WaitFor::Room(socket) => {
+            format!("room to send on connection {}, made by {who}", objects.sockets[socket.index()].name)
+        }
         WaitFor::Semaphore(sem) => {
             format!("semaphore {}, posted by {who}", objects.semaphores[sem.index()].name)
         }

@@ -49,6 +49,8 @@ id!(/// An epoll instance.
     EpollId);
 id!(/// A condition variable (futex based).
     ConditionId);
+id!(/// One end of a connection.
+    SocketId);
 id!(/// A periodic timer that tasks share.
     TimerId);
 

@@ -15,7 +15,7 @@ pub mod time;
 pub use cpumask::CpuMask;
 pub use engine::{Control, End, Limits, Outcome, SimConfig, SimError, Simulation};
 pub use id::{
-    BarrierId, CfsRqId, ConditionId, CpuId, EntityId, EpollId, GroupId, MutexId, PipeId, SemId, TaskId,
-    TimerId,
+    BarrierId, CfsRqId, ConditionId, CpuId, EntityId, EpollId, GroupId, MutexId, PipeId, SemId, SocketId,
+    TaskId, TimerId,
 };
 pub use time::{Instant, Nanos};

@@ -249,6 +249,13 @@ impl<'de> Deserialize<'de> for Name {
     }
 }
 
+/// Reads the name of a workload model, which begins the paths of its tasks.
+pub(crate) fn model_name<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
+    let name = String::deserialize(d)?;
+    check_name(&name, false).map_err(D::Error::custom)?;
+    Ok(name)
+}
+
 /// Refuses names that could not be told apart in a path (`make#0/cc1#17`) or would not fit a table.
 pub fn check_name(text: &str, template: bool) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.+:@".contains(c) || (template && c == '%');

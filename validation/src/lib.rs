@@ -3,8 +3,11 @@
 pub mod capture;
 pub mod conformance;
 pub mod delays;
+pub mod envelope;
 pub mod kernels;
+pub mod lab;
 pub mod measure;
+pub mod programs;
 pub mod published;
 pub mod replay;
 pub mod simulate;

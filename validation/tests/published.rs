@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use validation::published::smt::{self, Role, TOLERANCE_POINTS};
+use validation::published::smt::{self, TOLERANCE_POINTS};
+use validation::published::{Role, compile};
 
 /// Ratios that are off by more than the tolerance. Why:
 ///
@@ -23,4 +24,16 @@ fn one_factor_for_hyper_threading() {
     let missed: Vec<(&str, u32)> =
         judged.filter(|r| r.off_by().abs() > TOLERANCE_POINTS).map(|r| (r.series.as_str(), r.jobs)).collect();
     assert_eq!(missed, KNOWN_MISSES, "{text}");
+}
+
+/// The machine whose build is the shortest: six predictions from two points. `cfsim validate compile` makes all.
+#[test]
+fn builds_by_number_of_jobs() {
+    let published = compile::published().unwrap();
+    let machine = published.machines.iter().find(|m| m.name == "kb-bm-ht").unwrap();
+    let report = compile::CompileReport(vec![machine.predict(1).unwrap()]);
+    assert_eq!(report.missed().count(), 0, "{}", report.to_text());
+    let fitted = report.0[0].rows.iter().filter(|r| r.role == Role::Fit);
+    // The fit is a line through both points.
+    assert!(fitted.into_iter().all(|r| r.off_by().abs() < 1.0), "{}", report.to_text());
 }

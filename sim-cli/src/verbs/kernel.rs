@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use sim_core::cpumask::MAX_CPUS;
 use sim_core::kernel::changes::Change;
 use sim_core::kernel::rules::{Rules, TunablesIn};
-use sim_core::kernel::switches::SWITCHES;
+use sim_core::kernel::switches::switches;
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{PROFILES, Profile};
 use sim_workloads::resolve::has_tunable;
@@ -196,7 +196,7 @@ fn show(profile: &'static Profile, cpus: u32) -> ShowReport {
         features: rules.features.to_line(),
         behaviours: behaviours(&rules),
         changes: profile.changes().map(ChangeReport::from).collect(),
-        switches: SWITCHES.iter().map(|s| SwitchReport { id: s.id, what: s.what }).collect(),
+        switches: switches().map(|s| SwitchReport { id: s.id, what: s.what }).collect(),
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod conformance;
 pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod kernel;
+pub(crate) mod lab;
 pub(crate) mod machine;
 pub(crate) mod new;
 pub(crate) mod run;

@@ -2,6 +2,8 @@
 
 mod exit_codes;
 mod json;
+#[cfg(target_os = "linux")]
+mod lab;
 mod scenarios;
 mod sessions;
 

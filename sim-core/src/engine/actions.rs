@@ -107,8 +107,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     }
 
     fn next_action(&mut self, task: TaskId) -> Result<(), SimError> {
-        let cx = ProgramContext { now: self.now, task, cpu_time: self.kernel.task_runtime(task, self.now) };
+        let cpu_time = self.kernel.task_runtime(task, self.now);
         let t = &mut self.tasks[task.index()];
+        let cx = ProgramContext { now: self.now, task, cpu_time, received: t.received };
         t.blocked_since = None;
         let action = t.program.next(&cx);
         self.check_action(task, &action)?;
@@ -123,11 +124,17 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Run(Work::CpuTime(d)) => {
                 return self.tasks[task.index()].burst = Burst::CpuClock(cpu_time.0.saturating_add(d.0));
             }
+            Action::Run(Work::Clock(d)) => {
+                return self.tasks[task.index()].burst = Burst::Until(self.now.saturating_add(d));
+            }
             Action::KernelRun(d) => {
                 let around = c.syscall_entry + c.syscall_exit;
                 return self.enter(task, Nanos(d.0.saturating_add(around.0)), Then::Return);
             }
             Action::Count(units) => return self.observer.event(self.now, &Event::Count { task, units }),
+            Action::Record { series, time } => {
+                return self.observer.event(self.now, &Event::Record { task, series, time });
+            }
             Action::SemWait(sem) if self.objects.take_semaphore(sem) => return self.done_at_once(task),
             Action::Lock(mutex) if self.objects.take_mutex(mutex, task) => return self.done_at_once(task),
             Action::Unlock(mutex) if self.objects.release_uncontended(mutex) => {
@@ -142,6 +149,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::PipeRead { pipe, bytes } => {
                 (c.pipe_transfer(bytes), Op::Pipe { pipe, side: Side::Read, left: bytes, slept: false })
             }
+            Action::Send { socket, bytes } => {
+                let to = self.objects.sockets[socket.index()].peer;
+                let flow = &self.objects.sockets[to.index()].flow;
+                (c.send_call(flow, bytes), Op::Send { socket, left: bytes, slept: false })
+            }
+            Action::Receive { socket, max } => (Nanos::ZERO, Op::Receive { socket, max, slept: false }),
+            Action::Shutdown(socket) => (Nanos::ZERO, Op::Shutdown(socket)),
             Action::EpollPost(epoll) => (c.futex, Op::EpollPost(epoll)),
             Action::EpollWait { epoll, timeout } => {
                 let timeout = timeout.map(|after| self.poll_timeout(task, after));

@@ -94,6 +94,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 let left = target.saturating_sub(self.kernel.task_runtime(curr, self.now).0);
                 from.max(self.now.saturating_add(Nanos(left)))
             }
+            Burst::Until(time) => from.max(time),
         };
         self.queue.push(at.max(self.now), Happening::Progress { cpu, generation });
         self.project_warmth(cpu, generation);
@@ -105,6 +106,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         match self.tasks[curr.index()].burst {
             Burst::Work(left) => left == 0,
             Burst::CpuClock(target) => self.kernel.task_runtime(curr, self.now).0 >= target,
+            Burst::Until(time) => self.now >= time,
         }
     }
 

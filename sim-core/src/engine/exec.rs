@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::pipe::Side;
 use super::sleep::Timeout;
-use crate::id::{BarrierId, ConditionId, EpollId, MutexId, PipeId, SemId, TaskId};
+use crate::id::{BarrierId, ConditionId, EpollId, MutexId, PipeId, SemId, SocketId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::machine::cache::Footprint;
 use crate::machine::{FULL_SPEED, WorkKind};
@@ -18,6 +18,8 @@ pub(super) enum Burst {
     Work(u64),
     /// Until the task's CPU clock shows this, ns.
     CpuClock(u64),
+    /// Until this time.
+    Until(Instant),
 }
 
 impl Burst {
@@ -38,6 +40,27 @@ pub(super) enum Op {
         left: u64,
         slept: bool,
     },
+    /// `slept`: it has waited in this call.
+    Send {
+        socket: SocketId,
+        left: u64,
+        slept: bool,
+    },
+    /// What a send took into the buffer goes to the other end; `left`: of the message, what is still to be taken.
+    Deliver {
+        socket: SocketId,
+        bytes: u64,
+        left: u64,
+    },
+    Receive {
+        socket: SocketId,
+        max: u64,
+        slept: bool,
+    },
+    Acknowledge {
+        socket: SocketId,
+    },
+    Shutdown(SocketId),
     SemPost {
         sem: SemId,
         n: u32,
@@ -118,6 +141,8 @@ pub(super) struct Exec {
     pub(super) footprint: Footprint,
     /// When the running action first blocked.
     pub(super) blocked_since: Option<Instant>,
+    /// What its last receive returned.
+    pub(super) received: u64,
 }
 
 impl<O: Observer, H: Hooks> Simulation<O, H> {

@@ -15,6 +15,7 @@ mod objects;
 mod pipe;
 mod queue;
 mod sleep;
+mod socket;
 mod speed;
 mod stopper;
 mod tick;
@@ -211,6 +212,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             kind: parent.map(|p| self.tasks[p.index()].kind).unwrap_or_default(),
             footprint: Footprint::default(),
             blocked_since: None,
+            received: 0,
         });
         let task = TaskId::new(self.tasks.len() - 1);
         self.tell_identity(task);

@@ -43,6 +43,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub(super) fn attempt(&mut self, cpu: CpuId, task: TaskId, op: Op) -> Result<Attempt, SimError> {
         Ok(match op {
             Op::Pipe { pipe, side, left, slept } => self.pipe_transfer(cpu, task, pipe, side, left, slept),
+            Op::Send { socket, left, slept } => self.socket_send(task, socket, left, slept),
+            Op::Deliver { socket, bytes, left } => self.socket_deliver(cpu, task, socket, bytes, left),
+            Op::Receive { socket, max, slept } => self.socket_receive(cpu, task, socket, max, slept),
+            Op::Acknowledge { socket } => self.socket_acknowledge(cpu, task, socket),
+            Op::Shutdown(socket) => self.socket_shutdown(cpu, task, socket),
             Op::EpollPost(epoll) => self.epoll_post(cpu, task, epoll),
             Op::EpollWait { epoll, timeout } => self.epoll_wait(task, epoll, timeout),
             Op::VforkWait(child) if self.tasks[child.index()].vforked_by.is_none() => {
@@ -191,6 +196,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             {
                 "uses a pipe that does not exist".to_owned()
             }
+            Action::Send { socket: s, .. } | Action::Receive { socket: s, .. } | Action::Shutdown(s)
+                if s.index() >= o.sockets.len() =>
+            {
+                "uses a socket that does not exist".to_owned()
+            }
+            Action::Send { bytes: 0, .. } | Action::Receive { max: 0, .. } => {
+                "sends or receives nothing: at least 1 byte is allowed".to_owned()
+            }
             Action::SemPost { sem, .. } | Action::SemPostAndStay { sem, .. } | Action::SemWait(sem)
                 if sem.index() >= o.semaphores.len() =>
             {
@@ -227,6 +240,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
             Action::MoveToGroup(g) if g.index() >= self.kernel.nr_groups() => {
                 "moves to a group that does not exist".to_owned()
+            }
+            Action::Record { series, .. } if *series >= Action::MAX_SERIES => {
+                format!("records series {series}: allowed are those below {}", Action::MAX_SERIES)
             }
             Action::SetNice(n) if !(-20..=19).contains(n) => format!("sets nice {n}: allowed is -20..=19"),
             Action::SetAffinity(m) | Action::SetSiblingsAffinity(m) if !self.may_be_affinity(m) => {

@@ -7,7 +7,7 @@ use crate::id::{CpuId, PipeId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::rules::PipeWake;
 use crate::observe::Observer;
-use crate::program::{Pipe, Waiters};
+use crate::program::{Pages, Pipe, Waiters};
 
 /// What a task does with a pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,21 @@ impl Pipe {
     fn open_to(&self, side: Side) -> u64 {
         match side {
             Side::Read => self.filled,
-            Side::Write => self.capacity - self.filled,
+            Side::Write => self.pages.as_ref().map_or(self.capacity - self.filled, Pages::room),
+        }
+    }
+
+    /// Moves bytes in or out.
+    fn move_bytes(&mut self, side: Side, bytes: u64) {
+        match side {
+            Side::Read => self.filled -= bytes,
+            Side::Write => self.filled += bytes,
+        }
+        let left = self.filled;
+        match (&mut self.pages, side) {
+            (Some(pages), Side::Read) => pages.read(bytes, left),
+            (Some(pages), Side::Write) => pages.write(bytes),
+            (None, _) => {}
         }
     }
 
@@ -59,12 +73,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         // Nothing there before a write, no room before a read.
         let edge = p.open_to(side.other()) == 0;
         let moved = left.min(p.open_to(side));
-        match side {
-            Side::Read => p.filled -= moved,
-            Side::Write => p.filled += moved,
-        }
+        p.move_bytes(side, moved);
         let more = p.open_to(side) > 0;
-        let woken = if moved > 0 { self.pipe_wake(cpu, task, pipe, side.other(), edge) } else { 0 };
+        // A page that is not empty yet gives no room.
+        let other = moved > 0 && p.open_to(side.other()) > 0;
+        let woken = if other { self.pipe_wake(cpu, task, pipe, side.other(), edge) } else { 0 };
         let left = left - moved;
         if left > 0 {
             self.objects.pipes[pipe.index()].waiters(side).push_back(task);

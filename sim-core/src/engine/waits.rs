@@ -3,11 +3,11 @@
 use super::Simulation;
 use super::exec::{Op, Then};
 use super::pipe::Side;
-use crate::id::{BarrierId, ConditionId, CpuId, EpollId, MutexId, PipeId, SemId, TaskId};
+use crate::id::{BarrierId, ConditionId, CpuId, EpollId, MutexId, PipeId, SemId, SocketId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::kernel::task::TaskState;
 use crate::observe::Observer;
-use crate::program::Feed;
+use crate::program::{Feed, Objects};
 use crate::time::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +81,10 @@ pub enum WaitFor {
     Event(EpollId),
     /// A signal to a condition variable.
     Condition(ConditionId),
+    /// Something to read at this socket.
+    Message(SocketId),
+    /// Room to send from this socket.
+    Room(SocketId),
     /// The exec or exit of the child it vforked.
     Vfork(TaskId),
 }
@@ -98,8 +102,11 @@ pub struct Deadlock {
 
 impl WaitFor {
     /// What another task must do, where programs can tell whether they will.
-    fn feed(self) -> Option<Feed> {
+    fn feed(self, objects: &Objects) -> Option<Feed> {
+        let peer = |socket: SocketId| objects.sockets[socket.index()].peer;
         match self {
+            WaitFor::Message(socket) => Some(Feed::Send(peer(socket))),
+            WaitFor::Room(socket) => Some(Feed::Receive(peer(socket))),
             WaitFor::Data(pipe) => Some(Feed::Write(pipe)),
             WaitFor::Space(pipe) => Some(Feed::Read(pipe)),
             WaitFor::Semaphore(sem) => Some(Feed::Post(sem)),
@@ -141,7 +148,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 feeders.push(*child);
             } else if !analysed {
                 untold.insert(*task);
-            } else if let Some(feed) = what.feed() {
+            } else if let Some(feed) = what.feed(&self.objects) {
                 let found = by_feed.entry(feed).or_insert_with(|| self.feeders(feed, ids()));
                 feeders.clone_from(&found.known);
                 if found.untold {
@@ -179,6 +186,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             _ if waiters.contains_key(&task) => waiters[&task],
             Then::Attempt(Op::Pipe { pipe, side: Side::Read, .. }) => WaitFor::Data(*pipe),
             Then::Attempt(Op::Pipe { pipe, side: Side::Write, .. }) => WaitFor::Space(*pipe),
+            Then::Attempt(Op::Receive { socket, .. }) => WaitFor::Message(*socket),
+            Then::Attempt(Op::Send { socket, .. }) => WaitFor::Room(*socket),
             Then::Attempt(Op::SemWait(sem)) => WaitFor::Semaphore(*sem),
             Then::Attempt(Op::Lock(mutex)) => {
                 WaitFor::Mutex { mutex: *mutex, owner: self.objects.mutexes[mutex.index()].owner }

@@ -41,6 +41,20 @@ pub enum IdleSleeperThreshold {
     MinGranularity,
 }
 
+/// How far behind a wakee has to be, before weights (posted patches of 2021, none merged).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WakeupGran {
+    /// `sched_wakeup_granularity`.
+    Plain,
+    /// At a wake-up times half the queue's length, at most `sched_nr_latency`.
+    ByQueueLength,
+    /// At a wake-up half of `sched_latency`, or all of it, by two thresholds of the queue's length.
+    ByThresholds,
+    /// `sched_min_granularity` more until current has run that long.
+    UntilMinRun,
+}
+
 /// When buddy pointers to the chosen entity are cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -168,6 +182,10 @@ pub struct Rules {
     pub idle_sleeper_threshold: IdleSleeperThreshold,
     /// An entity that slept over 104 days is placed unconditionally.
     pub long_sleeper: bool,
+    /// How far behind a wakee has to be.
+    pub wakeup_gran: WakeupGran,
+    /// A wakee compared by vruntime preempts only what has run for `sched_min_granularity`.
+    pub preempt_after_min_run: bool,
     /// When buddies are cleared.
     pub buddy_clear: BuddyClear,
     /// What counts as idle.
@@ -237,6 +255,8 @@ impl Rules {
             slice_capped_by_latency: false,
             idle_sleeper_threshold: IdleSleeperThreshold::Latency,
             long_sleeper: false,
+            wakeup_gran: WakeupGran::Plain,
+            preempt_after_min_run: false,
             buddy_clear: BuddyClear::OnPick,
             idle_entities: IdleEntities::Policy,
             ttwu_queue: TtwuQueueRule::NotSharingLlc,

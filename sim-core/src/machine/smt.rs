@@ -8,7 +8,7 @@ use serde::Serialize;
 ///
 /// A thread is busy when it runs a task. An idle one is not, not even when it polls: the pause instruction of the polling
 /// loop hands the core to the sibling. Interrupts on a CPU that idles are too short to count. What the sibling runs does
-/// not matter, only that it runs. Deviates: D-180.
+/// not matter, only that it runs. Deviates: D-180, D-240.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SmtConfig {
     /// Work limited by execution units.

@@ -61,6 +61,8 @@ pub enum PreemptRule {
     IdleEntity,
     /// Only the wakee's side is idle.
     WakeeEntityIdle,
+    /// Current has not run for `sched_min_granularity` yet (a posted patch).
+    MinimumRun,
     /// Compared by vruntime and wakeup granularity.
     Granularity,
 }

@@ -35,6 +35,8 @@ pub struct TaskMetrics {
     pub migrations: u64,
     /// Units of work counted.
     pub work: u64,
+    /// Times the program recorded, by series; short of those without any.
+    pub recorded: Vec<Latencies>,
 }
 
 impl TaskMetrics {
@@ -53,6 +55,15 @@ impl TaskMetrics {
         self.tick_preemptions += o.tick_preemptions;
         self.migrations += o.migrations;
         self.work += o.work;
+        for (series, times) in o.recorded.iter().enumerate() {
+            self.series(series).merge(times);
+        }
+    }
+
+    fn series(&mut self, series: usize) -> &mut Latencies {
+        let len = self.recorded.len().max(series + 1);
+        self.recorded.resize(len, Latencies::default());
+        &mut self.recorded[series]
     }
 
     /// Mean length of a turn; zero when none ended.
@@ -182,6 +193,9 @@ impl Observer for Metrics {
                 self.tasks[task.index()].migrations += u64::from(reason != MigrateReason::Fork);
             }
             Event::Count { task, units } => self.tasks[task.index()].work += units,
+            Event::Record { task, series, time } => {
+                self.tasks[task.index()].series(series.into()).record(time);
+            }
             Event::NonTask { time, .. } => self.nontask += time,
             Event::Waking { .. }
             | Event::Exec { .. }

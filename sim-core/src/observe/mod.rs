@@ -268,6 +268,15 @@ pub enum Event {
         /// How many.
         units: u64,
     },
+    /// A task recorded a time it measured.
+    Record {
+        /// The task.
+        task: TaskId,
+        /// Which of its measurements.
+        series: u8,
+        /// The time.
+        time: Nanos,
+    },
     /// A CPU's time went to something other than a task.
     NonTask {
         /// The CPU.

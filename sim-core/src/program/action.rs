@@ -2,7 +2,7 @@
 
 use super::Program;
 use crate::cpumask::CpuMask;
-use crate::id::{BarrierId, ConditionId, EpollId, GroupId, MutexId, PipeId, SemId, TimerId};
+use crate::id::{BarrierId, ConditionId, EpollId, GroupId, MutexId, PipeId, SemId, SocketId, TimerId};
 use crate::kernel::Policy;
 use crate::time::{Instant, Nanos};
 
@@ -14,6 +14,9 @@ pub enum Work {
     /// Until the task's own CPU clock has advanced by this much (as a loop around `CLOCK_THREAD_CPUTIME_ID` does):
     /// everything charged to the task counts, switch costs and interrupts included.
     CpuTime(Nanos),
+    /// Until the clock shows this much later, as a loop around `clock_gettime(2)` does: on a CPU or waiting for one, time
+    /// passes.
+    Clock(Nanos),
 }
 
 /// What becomes of a periodic timer whose expiry has passed when a task comes to wait for it.
@@ -51,6 +54,23 @@ pub enum Action {
         /// How many bytes.
         bytes: u64,
     },
+    /// Send a message from a socket; blocks while the send buffer is full. Datagrams are lost instead.
+    Send {
+        /// The socket.
+        socket: SocketId,
+        /// How many bytes, at least 1.
+        bytes: u64,
+    },
+    /// Receive what is there, a datagram at a time; blocks while there is nothing. How much came is
+    /// [`ProgramContext::received`](super::ProgramContext::received).
+    Receive {
+        /// The socket.
+        socket: SocketId,
+        /// How many bytes at most, at least 1.
+        max: u64,
+    },
+    /// Send nothing more from a socket: who reads to the end at the other receives 0 bytes.
+    Shutdown(SocketId),
     /// Add `n` to a semaphore and wake as many waiters.
     SemPost {
         /// The semaphore.
@@ -132,8 +152,20 @@ pub enum Action {
     SetTimerSlack(Nanos),
     /// Count units of finished work (iterations, objects, bytes): no time passes.
     Count(u64),
+    /// Record a time the program measured, such as the latency of a request: no time passes.
+    Record {
+        /// Which of its measurements, below [`Action::MAX_SERIES`].
+        series: u8,
+        /// The time.
+        time: Nanos,
+    },
     /// The end of the task.
     Exit,
+}
+
+impl Action {
+    /// How many measurements a program may tell apart.
+    pub const MAX_SERIES: u8 = 4;
 }
 
 /// A task that exists from the start of the simulation.

@@ -2,11 +2,14 @@
 
 mod action;
 mod objects;
+mod socket;
 
 pub use action::{Action, ChildSpec, Missed, TaskSpec, Work};
-pub use objects::{Barrier, Condition, Epoll, Mutex, Objects, Pipe, Semaphore, Timer, Waiters};
+pub use objects::{Barrier, Condition, Epoll, Mutex, Objects, Pages, Pipe, Semaphore, Timer, Waiters};
 
-use crate::id::{BarrierId, ConditionId, EpollId, PipeId, SemId, TaskId};
+pub use socket::{Flow, Pushed, Socket, TcpFlow, UdpFlow, UnixFlow};
+
+use crate::id::{BarrierId, ConditionId, EpollId, PipeId, SemId, SocketId, TaskId};
 use crate::time::{Instant, Nanos};
 
 /// What a program may look at when it decides what to do next. Nothing here tells it where or how it was scheduled
@@ -19,6 +22,8 @@ pub struct ProgramContext {
     pub task: TaskId,
     /// CPU time the task has used so far.
     pub cpu_time: Nanos,
+    /// What the last receive returned: bytes, zero at the end of a stream.
+    pub received: u64,
 }
 
 /// The life of one task as a sequence of [`Action`]s.
@@ -47,6 +52,10 @@ pub enum Feed {
     Arrive(BarrierId),
     /// An event on an epoll instance.
     Ready(EpollId),
+    /// A send from this socket, for a reader at its other end.
+    Send(SocketId),
+    /// A receive at this socket, for a writer at its other end.
+    Receive(SocketId),
     /// A signal or broadcast to a condition variable.
     Signal(ConditionId),
 }

@@ -115,9 +115,10 @@ fn tasks_that_wait_for_what_never_comes() {
 /// Durations up to the largest number there is.
 #[test]
 fn huge_durations_end_at_a_limit() {
-    let makes: [fn(Nanos) -> Action; 5] = [
+    let makes: [fn(Nanos) -> Action; 6] = [
         |d| Action::Run(Work::Capacity(d)),
         |d| Action::Run(Work::CpuTime(d)),
+        |d| Action::Run(Work::Clock(d)),
         Action::KernelRun,
         Action::Sleep,
         |d| Action::SleepUntil(Instant(d.0)),

@@ -30,6 +30,7 @@ mod mix;
 mod pace;
 mod patches;
 mod pinned;
+mod posted;
 mod preempt_model;
 mod properties;
 mod properties_smp;

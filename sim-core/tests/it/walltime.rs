@@ -4,13 +4,18 @@ use crate::host::host;
 use crate::support::{config, run, script, task};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sim_core::kernel::PROFILES;
+use sim_core::kernel::{KernelConfig, PROFILES, Profile};
+use sim_core::machine::frequency::{Arch, Governor};
+use sim_core::machine::idle::{IdleConfig, TABLES};
+use sim_core::machine::topology::Shape;
 use sim_core::machine::{
-    Costs, Demand, Draw, ExitCosts, HaltPoll, Interference, OtherGuest, Preset, SourceKind,
+    CacheConfig, Costs, Demand, Draw, ExitCosts, FrequencyConfig, HaltPoll, Interference, OtherGuest, Preset,
+    SmtConfig, SourceKind, WorkClass, WorkKind,
 };
 use sim_core::observe::{Event, Observer, Spent, Walltime};
 use sim_core::program::{Action, Objects};
 use sim_core::{CpuId, CpuMask, Instant, Nanos, SimConfig, Simulation};
+use std::sync::Arc;
 
 /// What is charged to tasks, and what is announced as taken.
 #[derive(Default)]
@@ -39,7 +44,8 @@ fn simulate(c: SimConfig, programs: &[Vec<(u64, u64)>]) -> (Run, u64) {
     sim.seed(7);
     for (i, steps) in programs.iter().enumerate() {
         let steps = steps.iter().flat_map(|(work, sleep)| [run(*work), Action::Sleep(Nanos(*sleep))]);
-        sim.add_task(task(&format!("T{i}"), 0, script(steps.collect())));
+        let task = sim.add_task(task(&format!("T{i}"), 0, script(steps.collect())));
+        sim.set_work_kind(task, WorkKind { class: WorkClass::Memory, working_set: 300_000 });
     }
     let out = sim.run().unwrap();
     sim.observer.0.finish(out.at);
@@ -102,6 +108,55 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    /// Any machine as above, with any idle states, clocks, caches and threads that share cores.
+    fn whole_machine()(
+        c in machine(),
+        table in proptest::option::of(0..TABLES.len()),
+        governor in proptest::option::of(0..4usize),
+        latency in prop_oneof![Just(0), 1u64..2_000_000],
+        caches in any::<bool>(),
+        threads in any::<bool>(),
+    ) -> SimConfig {
+        let mut c = c;
+        let machine = &mut c.machine;
+        if let Some(table) = table {
+            machine.idle = IdleConfig::of(&TABLES[table]);
+        }
+        if let Some(governor) = governor {
+            let rate_limit = Nanos(1_000_000);
+            let governor = [
+                Governor::Performance,
+                Governor::Fixed { khz: 1_700_000 },
+                Governor::Schedutil { rate_limit },
+                Governor::Powersave { start_khz: 1_300_000, ramp: Nanos(500_000) },
+            ][governor];
+            machine.frequency = FrequencyConfig {
+                governor: Some(governor),
+                min_khz: 1_000_000,
+                base_khz: 2_000_000,
+                turbo_khz: vec![4_000_000, 3_000_000],
+                step_khz: 100_000,
+                latency: Nanos(latency),
+                deep_after: Some(Nanos(1_000_000)),
+                arch: Arch::X86,
+            };
+        }
+        if caches {
+            machine.cache = CacheConfig::I7_8700;
+        }
+        if threads && c.kernel.cpus % 2 == 0 {
+            let topology = Arc::new(Shape::new(1, 1, c.kernel.cpus / 2, 2).topology().unwrap());
+            let (accounted, nohz) = (c.kernel.irq_time_accounting, c.kernel.nohz);
+            c.kernel = KernelConfig::on(Profile::by_name(c.kernel.profile).unwrap(), topology);
+            (c.kernel.irq_time_accounting, c.kernel.steal_time_accounting) = (accounted, accounted);
+            c.kernel.nohz = nohz;
+            c.machine.smt = SmtConfig::TYPICAL;
+        }
+        c
+    }
+}
+
 fn programs() -> impl Strategy<Value = Vec<Vec<(u64, u64)>>> {
     vec(vec((0u64..4_000_000, 1u64..3_000_000), 1..12), 1..6)
 }
@@ -111,7 +166,7 @@ proptest! {
 
     /// The parts add up to wall time on every CPU, whatever the machine.
     #[test]
-    fn parts_add_up_to_wall_time(c in machine(), programs in programs()) {
+    fn parts_add_up_to_wall_time(c in whole_machine(), programs in programs()) {
         let cpus = c.kernel.cpus;
         let (sim, end) = simulate(c, &programs);
         for cpu in (0..cpus).map(CpuId) {

@@ -1,7 +1,8 @@
 //! Defaults of the plain fields, and readers that refuse what is out of range.
 
 use super::{Helper, MAX_HELPERS, WORK_SCALE, costs};
-use crate::units::{check_name, whole};
+pub(super) use crate::units::model_name as name;
+use crate::units::whole;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use std::num::NonZeroU32;
@@ -22,12 +23,6 @@ pub(super) fn default_io_sleeps() -> u32 {
 pub(super) fn non_zero<'de, D: Deserializer<'de>, const MAX: i64>(d: D) -> Result<NonZeroU32, D::Error> {
     let n = whole::<D, u32, 1, MAX>(d)?;
     NonZeroU32::new(n).ok_or_else(|| D::Error::custom("0 is not allowed"))
-}
-
-pub(super) fn name<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
-    let name = String::deserialize(d)?;
-    check_name(&name, false).map_err(D::Error::custom)?;
-    Ok(name)
 }
 
 pub(super) fn work_scale<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {

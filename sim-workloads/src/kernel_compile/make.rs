@@ -1,10 +1,11 @@
-//! make and its job server.
+//! make, from its start to the end of the build.
 
 use super::KernelCompile;
+use super::jobserver::{self, JobServer};
 use super::object::ObjectWork;
 use super::programs::{ObjectIds, run, shell, vfork};
 use sim_core::program::Action;
-use sim_core::{PipeId, SemId};
+use sim_core::{Nanos, SemId};
 use std::collections::VecDeque;
 use std::iter::once;
 use std::ops::Range;
@@ -17,8 +18,8 @@ pub(super) struct Plan {
     pub seed: u64,
     /// By object.
     pub ids: Vec<ObjectIds>,
-    /// One byte for each job that may run: used when several makes share the jobs.
-    pub tokens: PipeId,
+    /// Where several makes share the jobs.
+    pub server: Option<Arc<JobServer>>,
     /// By make, the top one last: its wait for its child's exec.
     pub exec_done: Vec<SemId>,
 }
@@ -33,90 +34,99 @@ impl Plan {
         let upto = |i: u64| (n * i / makes) as u32;
         upto(u64::from(make))..upto(u64::from(make) + 1)
     }
+    /// The number of the make the user started.
+    fn top(&self) -> usize {
+        self.exec_done.len() - 1
+    }
+    /// What the make of this number does to run a step of the build and wait for its end.
+    fn step(
+        &self,
+        make: usize,
+        name: &str,
+        path: String,
+        work: Nanos,
+    ) -> impl Iterator<Item = Action> + use<> {
+        vfork(self.exec_done[make], name, path, once(run(work))).into_iter().chain([Action::WaitChild])
+    }
+    /// As [`step`](Plan::step), if there is such a step.
+    fn optional_step(&self, make: usize, name: &str, path: String, work: Option<Nanos>) -> Vec<Action> {
+        work.into_iter().flat_map(|work| self.step(make, name, path.clone(), work)).collect()
+    }
+    /// What the make of this number does to start object `k`, whose shell ends with `last`.
+    fn start(&self, make: usize, k: u32, last: impl Iterator<Item = Action> + Send + 'static) -> [Action; 3] {
+        let object = self.object(k);
+        let (job, path) = (run(object.make), format!("{}/sh", object.path));
+        let body = shell(&self.spec, object, self.ids[k as usize]).chain(last);
+        let [fork, wait] = vfork(self.exec_done[make], "sh", path, body);
+        [job, fork, wait]
+    }
 }
 
-/// Where a make gets the right to run one more job.
+/// The jobs of a lone make: what it does until the last has been started. It never waits for a token: with all jobs
+/// running it waits for a child, whose job it then reuses.
 #[derive(Debug)]
-enum Slots {
-    /// Of the jobs it may run, so many are free. A lone make never waits for a token: with all jobs running it waits
-    /// for a child, whose job it then reuses.
-    Own(u32),
-    /// From the pipe all makes share. A job gives its token back itself when it ends; GNU make does that when it reaps
-    /// the job, and reads tokens and reaps children in one wait, which is not an action here.
-    Shared,
-}
-
-/// One make working through its objects: what it does until the last job has been started.
-#[derive(Debug)]
-struct Jobs {
+struct LoneJobs {
     plan: Arc<Plan>,
-    make: u32,
     objects: Range<u32>,
-    slots: Slots,
+    /// Of the jobs it may run, so many are free.
+    free: u32,
     ready: VecDeque<Action>,
 }
 
-impl Jobs {
-    fn new(plan: &Arc<Plan>, make: u32, slots: Slots) -> Jobs {
-        Jobs { plan: Arc::clone(plan), make, objects: plan.objects_of(make), slots, ready: VecDeque::new() }
-    }
-    fn prepare(&mut self, k: u32) {
-        let plan = &self.plan;
-        let object = plan.object(k);
-        let path = format!("{}/sh", object.path);
-        let give_back = match &mut self.slots {
-            Slots::Own(0) => {
-                self.ready.push_back(Action::WaitChild);
-                None
-            }
-            Slots::Own(free) => {
-                *free -= 1;
-                None
-            }
-            Slots::Shared => {
-                self.ready.push_back(Action::PipeRead { pipe: plan.tokens, bytes: 1 });
-                Some(Action::PipeWrite { pipe: plan.tokens, bytes: 1 })
-            }
-        };
-        self.ready.push_back(run(object.make));
-        let body = shell(&plan.spec, object, plan.ids[k as usize]).chain(give_back);
-        self.ready.extend(vfork(plan.exec_done[self.make as usize], "sh", path, body));
-    }
-}
-
-impl Iterator for Jobs {
+impl Iterator for LoneJobs {
     type Item = Action;
     fn next(&mut self) -> Option<Action> {
         if self.ready.is_empty() {
             let k = self.objects.next()?;
-            self.prepare(k);
+            if self.free == 0 {
+                self.ready.push_back(Action::WaitChild);
+            }
+            self.free = self.free.saturating_sub(1);
+            self.ready.extend(self.plan.start(self.plan.top(), k, std::iter::empty()));
         }
         self.ready.pop_front()
     }
 }
 
-/// The make the user starts: all jobs, or one more make for each directory, and the link when all is done.
+/// The make the user starts: what comes before the objects, all jobs, or one more make for each directory, the link when
+/// all is done, and what comes after it.
 pub(super) fn top(plan: &Arc<Plan>) -> impl Iterator<Item = Action> + Send + use<> {
-    let spec = &plan.spec;
-    let makes = spec.makes.get();
-    let jobs: Box<dyn Iterator<Item = Action> + Send> = if makes == 1 {
-        Box::new(Jobs::new(plan, 0, Slots::Own(spec.jobs.get())))
-    } else {
-        let plan = Arc::clone(plan);
-        Box::new((0..makes).flat_map(move |make| {
-            let path = format!("{}/dir#{make}", plan.spec.name);
-            vfork(plan.exec_done[makes as usize], "make", path, directory(&plan, make))
-        }))
+    let (spec, top) = (&plan.spec, plan.top());
+    let optional = |name: &str, step| {
+        let path = format!("{}/{name}", spec.name);
+        let work = spec.step_work(plan.seed, step, &path);
+        plan.optional_step(top, name, path, work)
     };
-    let exec_done = plan.exec_done[if makes == 1 { 0 } else { makes as usize }];
-    let link = vfork(exec_done, "ld", format!("{}/ld", spec.name), once(run(spec.link_work(plan.seed))));
+    let jobs: Box<dyn Iterator<Item = Action> + Send> = match &plan.server {
+        None => {
+            let (plan, objects, free) = (Arc::clone(plan), 0..spec.objects, spec.jobs.get());
+            Box::new(LoneJobs { plan, objects, free, ready: VecDeque::new() })
+        }
+        Some(server) => {
+            let plan = Arc::clone(plan);
+            let start = move |make| directory(&plan, make);
+            Box::new(jobserver::Jobs::new(server, top, 0..spec.makes.get(), start))
+        }
+    };
+    let link = plan.step(top, "ld", format!("{}/ld", spec.name), spec.link_work(plan.seed));
     let start = run(spec.make_start_work(plan.seed, &spec.name));
-    once(start).chain(jobs).chain([Action::WaitChildren]).chain(link).chain([Action::WaitChild])
+    let prepare = optional("prepare", spec.prepare.as_ref());
+    let tail = optional("tail", spec.tail.as_ref());
+    once(start).chain(prepare).chain(jobs).chain([Action::WaitChildren]).chain(link).chain(tail)
 }
 
-/// The make of one directory.
-fn directory(plan: &Arc<Plan>, make: u32) -> impl Iterator<Item = Action> + Send + use<> {
-    let path = format!("{}/dir#{make}", plan.spec.name);
+/// What the top make does to start the make of one directory.
+fn directory(plan: &Arc<Plan>, make: u32) -> Vec<Action> {
+    let Some(server) = &plan.server else { return Vec::new() };
+    let (path, number) = (format!("{}/dir#{make}", plan.spec.name), make as usize);
     let start = run(plan.spec.make_start_work(plan.seed, &path));
-    once(start).chain(Jobs::new(plan, make, Slots::Shared)).chain([Action::WaitChildren])
+    let of_directory = Arc::clone(plan);
+    let to_end = Arc::clone(server);
+    let job = move |k| of_directory.start(number, k, to_end.end_of_job(number)).into();
+    let jobs = jobserver::Jobs::new(server, number, plan.objects_of(make), job);
+    let ar = format!("{path}/ar");
+    let archive = plan.spec.step_work(plan.seed, plan.spec.archive.as_ref(), &ar);
+    let archive = plan.optional_step(number, "ar", ar, archive);
+    let body = once(start).chain(jobs).chain(archive).chain(server.end_of_job(plan.top()));
+    vfork(plan.exec_done[plan.top()], "make", path, body).into()
 }

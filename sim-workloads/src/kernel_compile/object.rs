@@ -1,5 +1,6 @@
 //! What one object file asks for: all its random draws, made from its path alone.
 
+use super::inputs::{Kind, PageCache, Read};
 use super::{KernelCompile, costs};
 use crate::dist::Dist;
 use crate::units::MAX_DURATION;
@@ -11,16 +12,18 @@ use sim_core::rng;
 pub(super) struct ObjectWork {
     /// Path of the object: `make/obj#17`.
     pub path: String,
+    /// What its job does.
+    pub kind: Kind,
     /// Of make, to start and reap its shell.
     pub make: Nanos,
     /// Of the shell.
     pub sh: Nanos,
     /// Of the gcc driver: before cc1, between cc1 and as, after both.
     pub gcc: [Nanos; 3],
-    /// Of cc1: before its first write, from there to its last, after it.
+    /// Of cc1, in user mode: before its first write, from there to its last, after it.
     pub cc1: [Nanos; 3],
-    /// Sleeps of cc1 while it reads its input.
-    pub io: Vec<Nanos>,
+    /// What cc1 reads before its first write.
+    pub reads: Vec<Read>,
     /// Of as.
     pub assembler: AsWork,
     /// Of each helper.
@@ -81,30 +84,43 @@ impl ObjectWork {
         let draw =
             |dist: &Dist, who: &str| dist.sample(&mut rng::stream(seed, &format!("{path}/{who}"), "run"));
         let scale = |n: Nanos| spec.scaled(n);
-        let cc1 = draw(&spec.cc1, "cc1");
+        let kind = spec.mix.map_or(Kind::Compile, |mix| mix.draw(&mut rng::stream(seed, &path, "kind")));
+        let (cc1, bytes) = match kind {
+            Kind::Compile => {
+                let cc1 = draw(&spec.cc1, "cc1");
+                (cc1, costs::assembler_bytes(cc1))
+            }
+            Kind::Assemble | Kind::Script => (costs::PREPROCESS, costs::ASSEMBLER_SOURCE_BYTES),
+        };
         let wrap_up = costs::cc1_wrap_up(cc1);
         let front = costs::cc1_front(cc1).min(cc1.saturating_sub(wrap_up));
         let rest = cc1.saturating_sub(front).saturating_sub(wrap_up);
         let gcc = scale(draw(&spec.gcc, "gcc"));
         let before = percent(gcc, costs::GCC_BEFORE);
         let between = percent(gcc, costs::GCC_BETWEEN);
-        let mut io = rng::stream(seed, &format!("{path}/cc1"), "sleep");
         let helper = |(i, h): (usize, &super::Helper)| scale(draw(&h.work, &format!("helper#{i}")));
+        let reads = reads(spec, seed, &path, k, scale(front));
+        let scans = reads.iter().map(|r| r.scan).sum();
         ObjectWork {
+            kind,
             make: scale(draw(&spec.make_job, "make")),
             sh: scale(draw(&spec.sh, "sh")),
             gcc: [before, between, gcc.saturating_sub(before).saturating_sub(between)],
-            cc1: [scale(front), scale(rest), scale(wrap_up)],
-            io: (0..spec.io_sleeps).map(|_| spec.io_sleep.sample(&mut io)).collect(),
-            assembler: AsWork::new(costs::assembler_bytes(cc1), scale),
+            cc1: [scale(front).saturating_sub(scans), scale(rest), scale(wrap_up)],
+            reads,
+            assembler: AsWork::new(bytes, scale),
             helpers: spec.helpers.iter().enumerate().map(helper).collect(),
             path,
         }
     }
     /// CPU time of everything the object needs.
     pub(super) fn total(&self) -> Nanos {
-        let parts = [self.make, self.sh, self.assembler.total()].into_iter();
-        parts.chain(self.gcc).chain(self.cc1).chain(self.helpers.iter().copied()).sum()
+        let recipe = [self.make, self.sh].into_iter().chain(self.helpers.iter().copied());
+        if self.kind == Kind::Script {
+            return recipe.sum();
+        }
+        let compiler = self.cc1.into_iter().chain(self.reads.iter().map(|r| r.scan));
+        recipe.chain(self.gcc).chain([self.assembler.total()]).chain(compiler).sum()
     }
 }
 
@@ -117,12 +133,43 @@ impl KernelCompile {
     pub(super) fn make_start_work(&self, seed: u64, path: &str) -> Nanos {
         self.scaled(self.make_start.sample(&mut rng::stream(seed, path, "start")))
     }
+    /// CPU time of a step of the build that may be left out, as what `who` runs.
+    pub(super) fn step_work(&self, seed: u64, step: Option<&Dist>, who: &str) -> Option<Nanos> {
+        step.map(|work| self.scaled(work.sample(&mut rng::stream(seed, who, "run"))))
+    }
     /// CPU time of the link.
     pub(super) fn link_work(&self, seed: u64) -> Nanos {
         let mut stream = rng::stream(seed, &format!("{}/ld", self.name), "run");
         let objects = self.link_object.sample(&mut stream).0.saturating_mul(u64::from(self.objects));
         self.scaled(Nanos(self.link_start.sample(&mut stream).0.saturating_add(objects)))
     }
+}
+
+/// What the compiler of object `k` reads; the kernel's part is not more than `front`, the work it is part of.
+fn reads(spec: &KernelCompile, seed: u64, path: &str, k: u32, front: Nanos) -> Vec<Read> {
+    let who = format!("{path}/cc1");
+    let cold = spec.page_cache == PageCache::Cold;
+    let mut sleeps = rng::stream(seed, &who, "sleep");
+    let mut sleep = || Some(spec.io_sleep.sample(&mut sleeps));
+    let waits = spec.io_sleeps + u32::from(cold);
+    let mut reads: Vec<Read> = (0..waits).map(|_| Read { sleep: sleep(), scan: Nanos::ZERO }).collect();
+    if let Some(headers) = &spec.headers {
+        let mut stream = rng::stream(seed, &who, "headers");
+        let first = if cold { headers.first_reads(k, &mut stream) } else { 0 };
+        let most = Nanos(front.0 / u64::from(headers.count));
+        // First reads lie evenly among the others.
+        let is_first = |i: u32| upto(first, i + 1, headers.count) > upto(first, i, headers.count);
+        reads.extend((0..headers.count).map(|i| Read {
+            sleep: if is_first(i) { sleep() } else { None },
+            scan: spec.scaled(headers.scan.sample(&mut stream)).min(most),
+        }));
+    }
+    reads
+}
+
+/// The first `i` of `n` shares of a whole number, rounded down.
+fn upto(whole: u32, i: u32, n: u32) -> u64 {
+    u64::from(whole) * u64::from(i) / u64::from(n)
 }
 
 fn percent(n: Nanos, percent: u64) -> Nanos {

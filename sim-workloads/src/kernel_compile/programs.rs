@@ -1,6 +1,7 @@
 //! The programs of a build, as sequences of actions that are made while they run.
 
 use super::KernelCompile;
+use super::inputs::{Kind, Read};
 use super::object::{AsWork, ObjectWork, part};
 use sim_core::program::{Action, ChildSpec, Program, ProgramContext, Work};
 use sim_core::{Nanos, PipeId, SemId};
@@ -42,18 +43,21 @@ pub(super) struct ObjectIds {
     pub pipe: Option<PipeId>,
 }
 
-/// The shell of one recipe: gcc, then the helpers one after another. Counts the object as finished.
+/// The shell of one recipe: gcc if it compiles, then the helpers one after another. Counts the object as finished.
 pub(super) fn shell(
     spec: &KernelCompile,
     object: ObjectWork,
     ids: ObjectIds,
 ) -> impl Iterator<Item = Action> + Send + use<> {
-    let children = 1 + object.helpers.len() as u64;
-    let slice = move |i| run(part(object.sh, i, children + 1));
-    let mut forks = vec![fork("gcc", format!("{}/gcc", object.path), gcc(&object, ids))];
+    let mut forks = Vec::with_capacity(1 + object.helpers.len());
+    if object.kind != Kind::Script {
+        forks.push(fork("gcc", format!("{}/gcc", object.path), gcc(&object, ids)));
+    }
     for (i, (helper, work)) in spec.helpers.iter().zip(&object.helpers).enumerate() {
         forks.push(fork(&helper.name, format!("{}/helper#{i}", object.path), once(run(*work))));
     }
+    let children = forks.len() as u64;
+    let slice = move |i| run(part(object.sh, i, children + 1));
     let body = (0..).zip(forks).flat_map(move |(i, fork)| [slice(i), fork, Action::WaitChild]);
     body.chain([slice(children), Action::Count(1)])
 }
@@ -73,13 +77,16 @@ fn gcc(object: &ObjectWork, ids: ObjectIds) -> impl Iterator<Item = Action> + Se
     start_cc1.chain(start_as).chain([Action::WaitChild, run(after)])
 }
 
-/// The compiler: reads (and sleeps for what is not cached), then writes the assembler text piece by piece.
+/// The compiler: reads (in kernel mode, and sleeps for what is not cached), then writes the assembler text piece by piece.
 fn cc1(object: &ObjectWork, pipe: Option<PipeId>) -> impl Iterator<Item = Action> + Send + use<> {
     let [front, rest, wrap_up] = object.cc1;
     let text = object.assembler;
-    let stretches = object.io.len() as u64 + 1;
-    let sleeps = object.io.clone().into_iter().map(Action::Sleep);
-    let read = (1..).zip(sleeps).flat_map(move |(i, sleep)| [sleep, run(part(front, i, stretches))]);
+    let stretches = object.reads.len() as u64 + 1;
+    let read = (1..).zip(object.reads.clone()).flat_map(move |(i, Read { sleep, scan })| {
+        let scan = (!scan.is_zero()).then_some(Action::KernelRun(scan));
+        let goes_on = run(part(front, i, stretches));
+        sleep.map(Action::Sleep).into_iter().chain(scan).chain([goes_on])
+    });
     let read = once(run(part(front, 0, stretches))).chain(read);
     // A text of one piece is written when all work is done.
     let gaps = (text.pieces() - 1).max(1);

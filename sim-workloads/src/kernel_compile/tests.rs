@@ -1,30 +1,33 @@
 use super::*;
+use crate::dist::Dist;
 use crate::scenario::Scenario;
 use proptest::prelude::*;
-use sim_core::TaskId;
 use sim_core::program::{Action, Program, ProgramContext, Work};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
-fn compile(jobs: u32, objects: u32) -> KernelCompile {
+pub(super) fn compile(jobs: u32, objects: u32) -> KernelCompile {
     KernelCompile::new(NonZeroU32::new(jobs).unwrap(), objects)
 }
 
 /// What a build asks for, found by playing every program, each child at once when it is forked.
 #[derive(Debug, Default, PartialEq)]
-struct Asked {
+pub(super) struct Asked {
     /// By path: CPU time and sleep.
-    tasks: BTreeMap<String, (u64, u64)>,
+    pub tasks: BTreeMap<String, (u64, u64)>,
     /// Of each pipe, bytes written less bytes read.
     pipes: BTreeMap<usize, i128>,
     /// Of each semaphore, posts less waits.
     semaphores: BTreeMap<usize, i64>,
     counted: u64,
+    /// By path: work in kernel mode, part of the CPU time.
+    pub kernel: BTreeMap<String, u64>,
     /// In order: `path: action`, for actions that are not a run.
-    log: Vec<String>,
+    pub log: Vec<String>,
 }
 
 impl Asked {
-    fn of(spec: &KernelCompile, seed: u64) -> Asked {
+    pub(super) fn of(spec: &KernelCompile, seed: u64) -> Asked {
         let mut builder = Builder::new(seed);
         spec.build(&mut builder);
         assert_eq!(builder.tasks.len(), 1);
@@ -35,13 +38,18 @@ impl Asked {
         asked
     }
     fn play(&mut self, path: &str, mut program: Box<dyn Program>) {
-        let cx = ProgramContext { now: Instant::ZERO, task: TaskId::new(0), cpu_time: Nanos::ZERO };
+        let cx =
+            ProgramContext { now: Instant::ZERO, task: TaskId::new(0), cpu_time: Nanos::ZERO, received: 0 };
         assert!(self.tasks.insert(path.to_owned(), (0, 0)).is_none(), "two tasks at {path}");
         loop {
             let action = program.next(&cx);
             let task = self.tasks.get_mut(path).unwrap();
             match &action {
                 Action::Run(Work::Capacity(n)) => task.0 += n.0,
+                Action::KernelRun(n) => {
+                    task.0 += n.0;
+                    *self.kernel.entry(path.to_owned()).or_default() += n.0;
+                }
                 Action::Sleep(n) => task.1 += n.0,
                 Action::PipeWrite { pipe, bytes } => {
                     *self.pipes.entry(pipe.index()).or_default() += i128::from(*bytes)
@@ -57,7 +65,7 @@ impl Asked {
                 _ => {}
             }
             let name = match &action {
-                Action::Run(_) => String::new(),
+                Action::Run(_) | Action::KernelRun(_) => String::new(),
                 Action::Fork(child) => format!("fork {}", child.name),
                 Action::Exec { name } => format!("exec {name}"),
                 Action::PipeWrite { bytes, .. } => format!("write {bytes}"),
@@ -77,7 +85,7 @@ impl Asked {
             }
         }
     }
-    fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> u64 {
         self.tasks.values().map(|t| t.0).sum()
     }
 }
@@ -181,19 +189,26 @@ fn draws_belong_to_the_object() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Work asked is the sum of the draws, every byte written is read, nobody waits for an exec that does not come,
+    /// Work asked is the sum of the draws, every byte of text that is written is read, nobody waits for an exec that does not come,
     /// every token is given back, and every object is counted.
     #[test]
     fn nothing_is_lost(
         seed: u64, jobs in 1u32..40, objects in 1u32..20, makes in 1u32..6, piped: bool, scale in 0.001..1000.0,
-        cc1 in 0u64..2_000_000_000, sleeps in 0u32..4,
+        cc1 in 0u64..2_000_000_000, sleeps in 0u32..4, headers in 0u32..50, cold: bool, kinds in (0u32..3, 0u32..3, 0u32..3),
     ) {
+        let constant = |n| Some(Dist::constant(Nanos(n)));
         let spec = KernelCompile {
             makes: NonZeroU32::new(makes).unwrap(),
             hand_over: if piped { HandOver::Pipe } else { HandOver::File },
             work_scale: scale,
             cc1: Dist::constant(Nanos(cc1)),
             io_sleeps: sleeps,
+            headers: (headers > 0).then(|| Headers { count: headers, distinct: 60, scan: Dist::constant(Nanos(16_000)) }),
+            page_cache: if cold { PageCache::Cold } else { PageCache::Warm },
+            mix: Some(Mix { compile: kinds.0, assemble: kinds.1, script: kinds.2 }),
+            prepare: constant(5_000),
+            tail: constant(7_000),
+            archive: constant(9_000),
             ..compile(jobs, objects)
         };
         let asked = Asked::of(&spec, seed);
@@ -248,7 +263,9 @@ fn a_scenario_can_set_everything() {
     let parsed = scenario(
         "name = \"kbuild\"\njobs = 2\nobjects = 3\nmakes = 4\nhand_over = \"file\"\nwork_scale = 1.5\ncc1 = \"80ms\"\n\
          gcc = \"2ms\"\nsh = \"1ms\"\nmake_start = \"9ms\"\nmake_job = { exponential = \"1ms\" }\nlink_start = \"1s\"\n\
-         link_object = \"1ms\"\nhelpers = [{ name = \"mv\", work = \"3ms\" }]\nio_sleeps = 0\nio_sleep = \"0ns\"",
+         link_object = \"1ms\"\nhelpers = [{ name = \"mv\", work = \"3ms\" }]\nio_sleeps = 0\nio_sleep = \"0ns\"\n\
+         page_cache = \"cold\"\nheaders = { count = 300 }\nmix = { compile = 97, script = 3 }\nprepare = \"9s\"\n\
+         tail = \"8s\"\narchive = \"5ms\"\npolicy = \"idle\"",
     );
     let spec = parsed.unwrap().workload.kernel_compile.unwrap();
     assert_eq!((spec.name.as_str(), spec.jobs.get(), spec.objects, spec.makes.get()), ("kbuild", 2, 3, 4));
@@ -296,6 +313,11 @@ fn mistakes_are_named() {
         ("jobs = 1\nobjects = 1\nhelpers = [{ name = \"a/b\", work = \"1ms\" }]", "a/b"),
         ("jobs = 1\nobjects = 1\nio_sleeps = 1001", "0 to 1000"),
         ("jobs = 1\nobjects = 1\nname = \"\"", "name"),
+        ("jobs = 1\nobjects = 1\nheaders = { count = 0 }", "1 to 100000"),
+        ("jobs = 1\nobjects = 1\nheaders = {}", "count"),
+        ("jobs = 1\nobjects = 1\nmix = { compile = -1 }", "0 to 1000000"),
+        ("jobs = 1\nobjects = 1\nmix = { cxx = 1 }", "cxx"),
+        ("jobs = 1\nobjects = 1\npage_cache = \"luke\"", "luke"),
         ("jobs = 1\nobjects = 1\njbos = 2", "jbos"),
     ];
     let many = "{ name = \"mv\", work = \"1ms\" },".repeat(MAX_HELPERS + 1);

@@ -61,9 +61,7 @@ impl Scenario {
             builder.timeline.extend(controls.into_iter().map(|control| (at, control)));
         }
         builder.objects = objects;
-        if let Some(kernel_compile) = &self.workload.kernel_compile {
-            kernel_compile.build(&mut builder);
-        }
+        self.workload.models().for_each(|model| model.build(&mut builder));
         builder
     }
 

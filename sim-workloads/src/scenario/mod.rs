@@ -43,7 +43,7 @@ pub use toml_file::{TomlFile, has_top_key};
 pub use topology::{TopologySpec, TopologyTable, named_machine};
 pub use uncertain::UncertainRange;
 
-use crate::kernel_compile::KernelCompile;
+use crate::model::Workloads;
 use crate::schema::PlainName;
 use crate::units::Whole;
 use de::NodeReader;
@@ -103,22 +103,6 @@ pub struct Scenario {
     pub changes: Vec<ChangeSpec>,
     /// Workload models, created after the tasks.
     pub workload: Workloads,
-}
-
-/// The `[workload.*]` tables: models that make their own tasks.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table of workloads")]
-pub struct Workloads {
-    /// `[workload.kernel_compile]`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel_compile: Option<KernelCompile>,
-}
-
-impl Workloads {
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.kernel_compile.is_none()
-    }
 }
 
 /// A scenario: which kernel, on which machine, runs which tasks for how long.

@@ -6,11 +6,13 @@
 )]
 
 mod actions;
+mod benchmarks;
 mod cases;
 mod corpus;
 mod groups;
 mod host;
 mod idle;
+mod kernel_build;
 mod mistakes;
 mod overrides;
 mod processes;
@@ -23,7 +25,7 @@ mod teaching;
 mod topology;
 mod waits;
 
-use sim_core::program::{Action, Program, ProgramContext};
+use sim_core::program::{Action, Program, ProgramContext, Work};
 use sim_core::{Instant, Nanos, TaskId};
 use sim_workloads::scenario::{Scenario, ScenarioError};
 
@@ -45,12 +47,11 @@ fn trace(program: &mut dyn Program, limit: usize) -> Vec<(u64, Action)> {
     let mut now = Instant::ZERO;
     let mut actions = Vec::new();
     while actions.len() < limit {
-        let action = program.next(&ProgramContext { now, task: TaskId(0), cpu_time: Nanos::ZERO });
+        let action =
+            program.next(&ProgramContext { now, task: TaskId(0), cpu_time: Nanos::ZERO, received: 0 });
         let at = now.0;
         match &action {
-            Action::Run(sim_core::program::Work::Capacity(d) | sim_core::program::Work::CpuTime(d)) => {
-                now += *d
-            }
+            Action::Run(Work::Capacity(d) | Work::CpuTime(d) | Work::Clock(d)) => now += *d,
             Action::KernelRun(d) | Action::Sleep(d) => now += *d,
             Action::SleepUntil(t) => now = now.max(*t),
             _ => {}

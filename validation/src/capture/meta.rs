@@ -2,6 +2,7 @@
 
 use super::layout::Layout;
 use serde::{Deserialize, Serialize};
+use sim_core::kernel::Profile;
 use thiserror::Error;
 
 /// What a capture says of itself. Fields of the file that do not bear on the experiment are left out.
@@ -20,6 +21,9 @@ pub struct Meta {
     /// Settings changed for this capture: `min_granularity_ns=10000000`, `features=NO_LAST_BUDDY`.
     #[serde(default)]
     pub set: Vec<String>,
+    /// Rules by name that the kernel has besides its profile's: what a patch to it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// How its CPUs hang together, where it has several. The lab keeps it beside the captures of one boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
@@ -27,7 +31,9 @@ pub struct Meta {
 
 /// A kernel for which the simulator has no profile.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("no profile for the kernel '{found}': known are Debian's 5.10 and 6.1, and 5.4 to 5.7")]
+#[error(
+    "no profile for the kernel '{found:.120}': known are Debian's 5.10 and 6.1, and mainline's of `cfsim kernel list`"
+)]
 pub struct UnknownKernel {
     /// Its version string.
     pub found: String,
@@ -44,11 +50,10 @@ impl Meta {
         match (parts.next(), parts.next(), self.version.contains("Debian")) {
             (Some("5"), Some("10"), true) => Ok("5.10-debian"),
             (Some("6"), Some("1"), true) => Ok("6.1-debian"),
-            // Stable releases and late release candidates of these behave as their mainline in what is modelled.
-            (Some("5"), Some("4"), _) => Ok("5.4"),
-            (Some("5"), Some("5"), _) => Ok("5.5"),
-            (Some("5"), Some("6"), _) => Ok("5.6"),
-            (Some("5"), Some("7"), _) => Ok("5.7"),
+            // Stable releases and late release candidates behave as their mainline in what is modelled. Deviates: D-252.
+            (Some(major), Some(minor), _) => Profile::by_name(&format!("{major}.{minor}"))
+                .map(|profile| profile.name)
+                .map_err(|_| UnknownKernel { found: self.version.clone() }),
             _ => Err(UnknownKernel { found: self.version.clone() }),
         }
     }
@@ -77,7 +82,8 @@ mod tests {
         assert_eq!(meta("Linux version 5.5.0-rc5 (lab@lab) (gcc) #1 SMP 2024-01-01").profile(), Ok("5.5"));
         assert_eq!(meta("Linux version 5.4.59 (lab@lab)").profile(), Ok("5.4"));
         assert!(meta("Linux version 6.10.0 Debian").profile().is_err());
-        assert!(meta("Linux version 6.1.0 (fedora)").profile().is_err());
+        assert_eq!(meta("Linux version 6.1.77 (me@here) (gcc) #3 SMP").profile(), Ok("6.1"));
+        assert!(meta("Linux version 4.4.0 (x)").profile().is_err());
         assert_eq!(meta("x").set, ["latency_ns=1"]);
     }
 }

@@ -104,11 +104,21 @@ pub enum CompareError {
 /// # Errors
 /// [`CompareError`] when the capture cannot be simulated or measured.
 pub fn compare(capture: &Capture, bars: &Bars) -> Result<Comparison, CompareError> {
-    let experiment = Experiment::new(capture)?;
+    compare_with(capture, capture, bars, true)
+}
+
+/// Compares a capture with a simulation of another experiment; without the band a single run is all there is.
+pub(super) fn compare_with(
+    capture: &Capture,
+    simulated: &Capture,
+    bars: &Bars,
+    band: bool,
+) -> Result<Comparison, CompareError> {
+    let experiment = Experiment::new(simulated)?;
     let real = timeline(capture)?;
     let nominal = experiment.run(experiment.machine())?;
     let mut moved = vec![measure_by_name(&nominal)];
-    for machine in band_machines(experiment.machine(), bars.delay_ns) {
+    for machine in band_machines(experiment.machine(), bars.delay_ns).into_iter().filter(|_| band) {
         moved.push(measure_by_name(&experiment.run(&machine)?));
     }
     let (r, s) = (measure(&real), measure(&nominal));

@@ -4,16 +4,11 @@
 //! is taken for the same machine with the costs of a guest; the guest for four CPUs of which the hypervisor puts each on a
 //! core of its own, with hyper-threading or without. What the hypervisor really does is outside of the model. Deviates: D-186.
 
+use super::build::{BuildError, Role, elapsed, settings};
 use serde::{Deserialize, Serialize};
-use sim_core::kernel::hooks::NoHooks;
-use sim_core::{End, Nanos};
-use sim_workloads::scenario::{Document, ScenarioError};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
-use thiserror::Error;
 
-/// The build.
-const SCENARIO: &str = include_str!("../../../scenarios/kernel-compile-smt.toml");
 /// The measurements.
 const PUBLISHED: &str = include_str!("../../published/smt.json");
 /// A prediction may be off by so many points: the bar of the comparison, set before looking.
@@ -31,16 +26,6 @@ pub enum Place {
     Dom0,
     /// A guest of 4 CPUs.
     Guest4,
-}
-
-/// What a series is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The factor is fitted on it.
-    Fit,
-    /// It judges the prediction.
-    Judge,
 }
 
 /// A measurement.
@@ -81,25 +66,6 @@ pub struct Published {
     pub series: Vec<Series>,
 }
 
-/// Why there is no comparison.
-#[derive(Debug, Error)]
-pub enum SmtError {
-    /// The scenario is not one.
-    #[error("{0}")]
-    Scenario(#[from] ScenarioError),
-    /// The data are not what they should be.
-    #[error("published measurements: {0}")]
-    Data(#[from] serde_json::Error),
-    /// A run failed or did not finish.
-    #[error("a build with {jobs} jobs did not end: {why}")]
-    Run {
-        /// Its jobs.
-        jobs: u32,
-        /// Why.
-        why: String,
-    },
-}
-
 /// One published ratio and the simulator's. A ratio is what the time grows by without hyper-threading, in percent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Predicted {
@@ -135,7 +101,7 @@ pub struct SmtReport {
 ///
 /// # Errors
 /// When they are not what they should be.
-pub fn published() -> Result<Published, SmtError> {
+pub fn published() -> Result<Published, BuildError> {
     Ok(serde_json::from_str(PUBLISHED)?)
 }
 
@@ -147,25 +113,17 @@ struct Build {
 
 impl Build {
     /// How long it takes, s. The factor says nothing where a core has one thread.
-    fn time(&self, place: Place, threads: u32, jobs: u32, factor: u32) -> Result<f64, SmtError> {
+    fn time(&self, place: Place, threads: u32, jobs: u32, factor: u32) -> Result<f64, BuildError> {
         let preset = if place == Place::BareMetal { "bare-metal" } else { "guest" };
         let threads = if place == Place::Guest4 { 1 } else { threads };
-        let settings = [
+        let settings = settings([
             ("machine.topology", format!("1x1x4x{threads}")),
             ("machine.smt.compute", format!("{}", f64::from(factor) / 1000.0)),
             ("costs.preset", preset.to_owned()),
             ("workload.kernel_compile.jobs", jobs.to_string()),
             ("workload.kernel_compile.objects", self.objects.to_string()),
-        ];
-        let settings: Vec<(String, String)> = settings.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
-        let document = Document::parse(SCENARIO, "kernel-compile-smt.toml", &settings)?;
-        let config = document.resolve()?.config;
-        let mut simulation = document.scenario.build(self.seed).simulation(config, (), NoHooks);
-        let outcome = simulation.run().map_err(|e| SmtError::Run { jobs, why: e.to_string() })?;
-        match outcome.end {
-            End::AllExited => Ok(Nanos(outcome.at.0).as_secs_f64()),
-            end => Err(SmtError::Run { jobs, why: format!("{end:?}") }),
-        }
+        ]);
+        elapsed(&settings, self.seed)
     }
 }
 
@@ -176,14 +134,14 @@ struct Baseline<'a> {
 }
 
 impl<'a> Baseline<'a> {
-    fn of(build: &Build, series: &'a Series) -> Result<Baseline<'a>, SmtError> {
+    fn of(build: &Build, series: &'a Series) -> Result<Baseline<'a>, BuildError> {
         let off = |row: &Row| build.time(series.place, 1, row.jobs, *FACTORS.end());
         let off_s = series.rows.iter().map(off).collect::<Result<_, _>>()?;
         Ok(Baseline { series, off_s })
     }
 
     /// The ratios, published and simulated.
-    fn predict(&self, build: &Build, factor: u32) -> Result<Vec<Predicted>, SmtError> {
+    fn predict(&self, build: &Build, factor: u32) -> Result<Vec<Predicted>, BuildError> {
         let series = self.series;
         let row = |(row, off): (&Row, &f64)| {
             Ok(Predicted {
@@ -211,7 +169,7 @@ fn squares(rows: &[Predicted]) -> f64 {
 ///
 /// # Errors
 /// When data, scenario or a run is not what it should be.
-pub fn compare(objects: u32, seed: u64) -> Result<SmtReport, SmtError> {
+pub fn compare(objects: u32, seed: u64) -> Result<SmtReport, BuildError> {
     let (build, published) = (Build { objects, seed }, published()?);
     let baselines: Vec<Baseline<'_>> =
         published.series.iter().map(|s| Baseline::of(&build, s)).collect::<Result<_, _>>()?;
@@ -224,7 +182,7 @@ pub fn compare(objects: u32, seed: u64) -> Result<SmtReport, SmtError> {
 }
 
 /// Where a function with one valley is least, to 5: by looking at five points around the best so far, ever closer.
-fn least(range: RangeInclusive<u32>, f: impl Fn(u32) -> Result<f64, SmtError>) -> Result<u32, SmtError> {
+fn least(range: RangeInclusive<u32>, f: impl Fn(u32) -> Result<f64, BuildError>) -> Result<u32, BuildError> {
     let (mut low, mut high) = range.into_inner();
     loop {
         let step = ((high - low) / 4).max(5);
@@ -257,7 +215,7 @@ impl SmtReport {
             f64::from(self.factor) / 1000.0
         );
         for r in &self.rows {
-            let role = if r.role == Role::Fit { "fit" } else { "judge" };
+            let role = r.role.name();
             let late =
                 if r.role == Role::Judge && r.off_by().abs() > TOLERANCE_POINTS { "  missed" } else { "" };
             // Writing to a String cannot fail.

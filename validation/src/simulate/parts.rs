@@ -44,6 +44,9 @@ pub(crate) fn kernel(meta: &Meta, tunables: &CapturedTunables) -> Result<KernelC
         (cpus, None) => return Err(Inexpressible::NoLayout(cpus)),
         (_, Some(layout)) => KernelConfig::on(profile, Arc::new(layout.topology()?)),
     };
+    for rule in &meta.rules {
+        k.switch_rule(rule).map_err(|e| setting(e.to_string()))?;
+    }
     // A task that exits leaves its autogroup, which takes it off its queue and back.
     k.rules.exit_requeues &= tunables.has_autogroups;
     k.tunables = Tunables::boot(meta.smp);

@@ -290,6 +290,7 @@ impl<W: Write> Observer for Ftrace<W> {
             }
             Event::TickPreempt { .. }
             | Event::Count { .. }
+            | Event::Record { .. }
             | Event::LoadBalance { .. }
             | Event::ActiveBalance { .. }
             | Event::NonTask { .. }

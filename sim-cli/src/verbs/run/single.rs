@@ -13,6 +13,7 @@ use crate::waits::{self, UnfinishedTask};
 use crate::walltime::WalltimeReport;
 use serde::Serialize;
 use sim_core::observe::Latencies;
+use sim_workloads::model::Headline;
 
 #[derive(Debug, Serialize)]
 pub(super) struct SingleReport {
@@ -27,6 +28,9 @@ pub(super) struct SingleReport {
     nontask_time_ns: u64,
     stalled: Vec<String>,
     unfinished: Vec<UnfinishedTask>,
+    /// What the workload models' real programs would have printed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    results: Vec<ModelResult>,
     tasks: Vec<RowReport>,
     total: RowReport,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +42,16 @@ pub(super) struct SingleReport {
     pace: Option<PaceReport>,
     #[serde(skip)]
     cpus: u32,
+}
+
+/// A figure as a workload model's real program prints it.
+#[derive(Debug, Serialize)]
+struct ModelResult {
+    metric: &'static str,
+    value: f64,
+    unit: &'static str,
+    #[serde(skip)]
+    title: &'static str,
 }
 
 /// Figures of a task, a group of tasks, or all.
@@ -88,6 +102,7 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         nontask_time_ns: result.nontask.0,
         stalled: result.stalled.clone(),
         unfinished: result.unfinished.clone(),
+        results: result.headlines.iter().map(model_result).collect(),
         tasks: result.rows.iter().map(|row| row_report(row, span)).collect(),
         total: row_report(&result.total, span),
         several_cpus: result.spread.clone(),
@@ -96,6 +111,11 @@ pub(super) fn report(loaded: &Loaded, result: &RunResult, warnings: Vec<String>)
         pace: result.pace.clone(),
         cpus: loaded.resolved.config.kernel.cpus,
     }
+}
+
+fn model_result((headline, value): &(&'static Headline, f64)) -> ModelResult {
+    let Headline { name, title, unit, .. } = *headline;
+    ModelResult { metric: name, value: *value, unit, title }
 }
 
 fn row_report(row: &Row, span: u64) -> RowReport {
@@ -177,6 +197,9 @@ impl Report for SingleReport {
                 "note: the first {MAX_TEXT_ROWS} of {} rows are shown; JSON has all\n",
                 self.tasks.len()
             );
+        }
+        for r in &self.results {
+            out += &format!("{}: {} {}\n", r.title, text::significant(r.value), r.unit);
         }
         out += "\n";
         out += &text::table(

@@ -136,7 +136,7 @@ pub(super) fn report(loaded: &Loaded, results: &[RunResult], warnings: Vec<Strin
     let by_seed = results.iter().map(|r| SeedReport {
         seed: r.seed,
         ended_by: r.ended_by,
-        totals: figures.iter().filter_map(|f| Some((f.name, (f.of)(r)?))).collect(),
+        totals: figures.iter().filter_map(|f| Some((f.name, f.of(r)?))).collect(),
     });
     TotalsReport {
         header: Header { warnings, ..Header::new("run", loaded, results.len() as u32) },

@@ -1,8 +1,8 @@
 //! The study file: a question, and the comparisons and sweeps that answer it.
 
+use super::parts::{AttributePart, ComparePart, SideSpec, SweepPart};
 use crate::comparison;
 use crate::figures::{self, FIGURES, Figure};
-use crate::load::Setting;
 use crate::sweeping::{self, Value};
 use crate::verbs::compare::parse_margin;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,8 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use sim_workloads::scenario::{ScenarioError, TomlFile, has_top_key};
-use sim_workloads::units::{optional_whole, whole};
-use std::collections::BTreeMap;
+use sim_workloads::units::whole;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -47,60 +46,9 @@ pub(super) struct StudyFile {
     /// Sweeps, in order.
     #[serde(default)]
     pub(super) sweep: Vec<SweepPart>,
-}
-
-/// `[[compare]]`: two settings of a scenario.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table")]
-pub(super) struct ComparePart {
-    /// Title in the report.
-    pub(super) title: String,
-    /// Its own scenario.
-    pub(super) scenario: Option<PathBuf>,
-    /// Its own number of seeds.
-    #[serde(default, deserialize_with = "optional_whole::<_, _, 1, 100_000>")]
-    #[schemars(range(min = 1, max = 100_000))]
-    pub(super) runs: Option<u32>,
-    pub(super) a: SideSpec,
-    pub(super) b: SideSpec,
-}
-
-/// One side: a name for people, and settings over the scenario.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table")]
-pub(super) struct SideSpec {
-    /// What to call it.
-    pub(super) label: String,
-    /// Settings, like `"kernel.hz" = "1000"`.
+    /// Attributions, in order.
     #[serde(default)]
-    pub(super) set: BTreeMap<String, String>,
-}
-
-impl SideSpec {
-    pub(super) fn settings(&self) -> Vec<Setting> {
-        self.set.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
-    }
-}
-
-/// `[[sweep]]`: one setting at many values.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table")]
-pub(super) struct SweepPart {
-    /// Title in the report.
-    pub(super) title: String,
-    /// Its own scenario.
-    pub(super) scenario: Option<PathBuf>,
-    /// Its own number of seeds.
-    #[serde(default, deserialize_with = "optional_whole::<_, _, 1, 100_000>")]
-    #[schemars(range(min = 1, max = 100_000))]
-    pub(super) runs: Option<u32>,
-    /// The setting.
-    pub(super) key: String,
-    /// Its values.
-    pub(super) values: Values,
-    /// Its own figures.
-    #[serde(default)]
-    pub(super) metrics: Metrics,
+    pub(super) attribute: Vec<AttributePart>,
 }
 
 /// `values = ["1ms", "2ms"]` or `values = { from = "1ms", to = "25ms", step = "1ms" }`.
@@ -158,7 +106,9 @@ impl JsonSchema for Values {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Metrics(pub(super) Vec<&'static Figure>);
 
-struct Metric(&'static Figure);
+/// A figure by name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Metric(pub(super) &'static Figure);
 
 static METRICS: LazyLock<Vec<&'static str>> = LazyLock::new(|| FIGURES.iter().map(|f| f.name).collect());
 
@@ -176,15 +126,23 @@ impl<'de> Deserialize<'de> for Metrics {
     }
 }
 
-impl JsonSchema for Metrics {
+impl JsonSchema for Metric {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Metrics".into()
+        "Metric".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let short = |f: &Figure| f.name.strip_suffix("_ns").map(str::to_owned);
         let names = FIGURES.iter().flat_map(|f| [Some(f.name.to_owned()), short(f)]).flatten();
-        let names: Vec<String> = names.collect();
-        json_schema!({ "type": "array", "items": { "enum": names } })
+        json_schema!({ "enum": names.collect::<Vec<String>>() })
+    }
+}
+
+impl JsonSchema for Metrics {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Metrics".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": generator.subschema_for::<Metric>() })
     }
 }
 
@@ -204,27 +162,36 @@ fn margin<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
 pub(super) fn read(text: &str, path: &Path) -> Result<StudyFile, ScenarioError> {
     let file: TomlFile<StudyFile> = TomlFile::parse(text, &path.display().to_string())?;
     let study = &file.value;
-    for (key, parts) in [("compare", study.compare.len()), ("sweep", study.sweep.len())] {
+    let (compare, sweep) = (study.compare.len(), study.sweep.len());
+    for (key, parts) in [("compare", compare), ("sweep", sweep), ("attribute", study.attribute.len())] {
         if parts > MAX_PARTS {
             return Err(file.error_at(&[key], format!("{parts} parts: at most {MAX_PARTS} are allowed")));
         }
     }
-    if study.compare.is_empty() && study.sweep.is_empty() {
-        return Err(file.error_at(&[], "nothing to do: add a [[compare]] or a [[sweep]]"));
+    if study.compare.is_empty() && study.sweep.is_empty() && study.attribute.is_empty() {
+        return Err(file.error_at(&[], "nothing to do: add a [[compare]], a [[sweep]] or an [[attribute]]"));
     }
-    for (i, part) in study.compare.iter().enumerate() {
-        for (name, side) in [("a", &part.a), ("b", &part.b)] {
-            if let Some((key, why)) = side.set.keys().find_map(|key| Some((key, comparison::refusal(key)?))) {
-                return Err(file.error_at(&["compare", &i.to_string(), name, "set", key], why));
+    let compared = study.compare.iter().map(|part| [&part.a, &part.b]).enumerate();
+    let attributed = study.attribute.iter().map(|part| [&part.a, &part.b]).enumerate();
+    let pairs = compared.map(|p| ("compare", p)).chain(attributed.map(|p| ("attribute", p)));
+    for (kind, (i, sides)) in pairs {
+        for (name, side) in ["a", "b"].into_iter().zip(sides) {
+            if let Some((key, why)) = refused(side) {
+                return Err(file.error_at(&[kind, &i.to_string(), name, "set", key], why));
             }
         }
     }
     Ok(file.value)
 }
 
+/// A setting that cannot be that of one side, and why.
+fn refused(side: &SideSpec) -> Option<(&String, String)> {
+    side.set.keys().find_map(|key| Some((key, comparison::refusal(key)?)))
+}
+
 /// Whether a text looks like a study rather than a scenario.
 pub(super) fn is_study(text: &str) -> bool {
-    has_top_key(text, &["question", "compare", "sweep"])
+    has_top_key(text, &["question", "compare", "sweep", "attribute"])
 }
 
 /// Where a part's scenario lies.

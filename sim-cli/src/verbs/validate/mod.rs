@@ -1,6 +1,9 @@
 //! `cfsim validate`: the simulator held against real kernels.
 
+mod compile;
+mod published;
 mod replay;
+mod report;
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;
@@ -14,22 +17,46 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use validation::capture::{Capture, compact::compact, find_captures};
 use validation::kernels::many::OwnSpread;
-use validation::kernels::{CaptureReport, Report, validate};
+use validation::kernels::{CapturePower, CaptureReport, PowerReport, Report, validate};
 use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
+use validation::programs::{self, Constants, ProgramsReport, Record};
+use validation::published::Published;
 use validation::published::smt::{self, SmtReport};
 use validation::simulate::{Calibration, Experiment, calibrate};
 
-/// Hold the simulator against captures of real kernels.
+/// Hold the simulator against real kernels and published measurements
 #[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  cfsim validate kernels
+  cfsim validate published --only kb-
+  cfsim validate --report validation/reports --readme README.md"
+)]
 pub(crate) struct ValidateArgs {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+    #[command(flatten)]
+    all: report::ReportArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum What {
     /// Simulate every capture found and print measured beside simulated; exit code 4 when a bar is missed
     Kernels {
+        /// Folder with captures: lab folders or compact files, at any depth
+        #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
+        dir: PathBuf,
+        /// Only captures whose path contains this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Break the model on purpose and compare the captures of one CPU again: which bars could have been missed, and are they;
+    /// exit code 4 when a bar is kept by every broken model or missed where it counts
+    Power {
         /// Folder with captures: lab folders or compact files, at any depth
         #[arg(long, value_name = "DIR", default_value = "validation/kernels")]
         dir: PathBuf,
@@ -83,6 +110,44 @@ enum What {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Fit kernel builds of published machines on two points each and predict all others by number of jobs; exit code 4 when
+    /// a prediction is off by more than 5 %
+    Compile {
+        /// Only machines whose name contains this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        /// Seeds of which each time is the mean
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        seeds: u32,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Predict published comparisons of kernels, patches and tunables and print measured beside predicted; exit code 4 when
+    /// an aim is missed on the records that judge
+    Published {
+        /// Folder with the records, the series' scenarios and settings, and the tolerances
+        #[arg(long, value_name = "DIR", default_value = "validation/published")]
+        dir: PathBuf,
+        /// Only series whose name contains this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        /// Pairs of runs for each record: seeds, each with costs drawn from their ranges
+        #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        runs: u32,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Predict what tunables do to real programs and print it beside what was measured; exit code 4 when a bar is missed
+    Programs {
+        /// Records to predict, JSON; those of the project unless given
+        #[arg(long, value_name = "FILE")]
+        records: Option<PathBuf>,
+        /// Fit the programs' CPU times to their d8 runs and print all constants; nothing is judged
+        #[arg(long)]
+        calibrate: bool,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Write captures in the compact form
     Compact {
         /// Lab folders
@@ -95,8 +160,15 @@ enum What {
 }
 
 pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
-    match &args.what {
+    let Some(what) = &args.what else {
+        let folder = args.all.report.as_deref();
+        let missing =
+            || Failure::Usage("nothing to validate: give a subcommand, or --report DIR for all".to_owned());
+        return report::main(&args.all, folder.ok_or_else(missing)?, talk);
+    };
+    match what {
         What::Kernels { dir, only, output } => kernels(dir, only.as_deref(), output, talk),
+        What::Power { dir, only, output } => power(dir, only.as_deref(), output, talk),
         What::Replay { dir, only, output } => replay::main(dir, only.as_deref(), output, talk),
         What::Capture { path, events } => side_by_side(path, *events),
         What::Calibrate { dir } => {
@@ -114,6 +186,14 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             let missed = || Failure::Tolerance("a prediction is off by more than 3 points".to_owned());
             if report.passed() { Ok(()) } else { Err(missed()) }
         }
+        What::Compile { only, seeds, output } => compile::validate(only.as_deref(), *seeds, output, talk),
+        What::Published { dir, only, runs, output } => {
+            let data = Published::load(dir).map_err(|e| Failure::Capture(e.to_string()))?;
+            published::validate(&data, only.as_deref(), *runs, output, talk)
+        }
+        What::Programs { records, calibrate, output } => {
+            real_programs(records.as_deref(), *calibrate, output)
+        }
         What::Compact { folders, to } => {
             for folder in folders {
                 let written = compact(folder, to).map_err(|e| Failure::Capture(e.to_string()))?;
@@ -124,7 +204,54 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
     }
 }
 
+fn real_programs(file: Option<&Path>, calibrate: bool, output: &OutputArgs) -> Result<(), Failure> {
+    let failed = |e: &dyn std::fmt::Display| Failure::Capture(e.to_string());
+    output.start_threads()?;
+    let records = match file {
+        Some(file) => {
+            let text =
+                std::fs::read_to_string(file).map_err(|e| failed(&format!("{}: {e}", file.display())))?;
+            Record::parse(&text).map_err(|e| failed(&format!("{}: {e}", file.display())))?
+        }
+        None => Record::handed().map_err(|e| failed(&e))?,
+    };
+    let constants = Constants::fixed().map_err(|e| failed(&e))?;
+    if calibrate {
+        let fitted = programs::calibrate(&records, &constants).map_err(|e| failed(&e))?;
+        return print(&Fitted(fitted), Format::Json);
+    }
+    let report = programs::compare(&records, &constants).map_err(|e| failed(&e))?;
+    print(&report, output.format)?;
+    if report.passed() {
+        Ok(())
+    } else {
+        Err(Failure::Tolerance("a prediction is off by more than allowed".to_owned()))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Fitted(Constants);
+
+impl Printed for Fitted {
+    fn text(&self) -> String {
+        String::new()
+    }
+}
+
+impl Printed for ProgramsReport {
+    fn text(&self) -> String {
+        self.to_text()
+    }
+}
+
 impl Printed for Report {
+    fn text(&self) -> String {
+        self.to_text()
+    }
+}
+
+impl Printed for PowerReport {
     fn text(&self) -> String {
         self.to_text()
     }
@@ -171,8 +298,8 @@ fn own(dirs: &[PathBuf]) -> Result<Vec<OwnSpread>, String> {
     measured.filter_map(Result::transpose).collect::<Result<_, _>>().map_err(|e| e.to_string())
 }
 
-fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
-    output.start_threads()?;
+/// The captures below a folder whose path contains a text.
+fn captures_in(dir: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
     let found = find_captures(dir).map_err(|e| Failure::Capture(e.to_string()))?;
     let wanted = |p: &PathBuf| only.is_none_or(|text| p.to_string_lossy().contains(text));
     let paths: Vec<PathBuf> = found.into_iter().filter(wanted).collect();
@@ -182,15 +309,44 @@ fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> R
             dir.display()
         )));
     }
+    Ok(paths)
+}
+
+fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
+    output.start_threads()?;
+    let report = kernels_report(&captures_in(dir, only)?, talk);
+    print(&report, output.format)?;
+    if report.passed() { Ok(()) } else { Err(Failure::Tolerance("a bar is missed".to_owned())) }
+}
+
+fn kernels_report(paths: &[PathBuf], talk: Talk) -> Report {
     let done = AtomicUsize::new(0);
     let one = |path: &PathBuf| {
         let report = CaptureReport::of(path);
         talk.progress(&format!("{}/{} {}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len(), report.id));
         report
     };
-    let report = validate(paths.par_iter().map(one).collect());
+    validate(paths.par_iter().map(one).collect())
+}
+
+fn power(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
+    output.start_threads()?;
+    let report = power_report(&captures_in(dir, only)?, talk);
     print(&report, output.format)?;
-    if report.passed() { Ok(()) } else { Err(Failure::Tolerance("a bar is missed".to_owned())) }
+    let missed = "a bar that counts is missed, or none of the broken models misses it";
+    if report.passed() { Ok(()) } else { Err(Failure::Tolerance(missed.to_owned())) }
+}
+
+fn power_report(paths: &[PathBuf], talk: Talk) -> PowerReport {
+    let done = AtomicUsize::new(0);
+    // Captures of several CPUs and those that cannot be simulated have no place here.
+    let one = |path: &PathBuf| {
+        let power =
+            Capture::load(path).ok().filter(|c| c.meta.smp == 1).map(|c| CapturePower::of(&c))?.ok()?;
+        talk.progress(&format!("{}/{} {}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len(), power.id));
+        Some(power)
+    };
+    PowerReport::new(paths.par_iter().filter_map(one).collect())
 }
 
 fn side_by_side(path: &Path, events: usize) -> Result<(), Failure> {

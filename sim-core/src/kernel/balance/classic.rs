@@ -90,7 +90,7 @@ fn calculate_imbalance(env: &Env<'_>, sds: &DomainStats, mut busiest: GroupStats
         busiest.load_per_task = busiest.load_per_task.min(avg);
     }
     if busiest.avg_load <= avg || local.avg_load >= avg {
-        return fix_small_imbalance(env, local, &busiest).unwrap_or(0);
+        return small_imbalance(env, local, &busiest).unwrap_or(0);
     }
     // Two overloaded groups exchange only what makes the busier one overloaded.
     let mut above_capacity = u64::MAX;
@@ -104,10 +104,14 @@ fn calculate_imbalance(env: &Env<'_>, sds: &DomainStats, mut busiest: GroupStats
     let room = (avg - local.avg_load) * local.capacity;
     let imbalance = (pull * busiest.capacity).min(room) / CAPACITY_SCALE;
     if imbalance < busiest.load_per_task {
-        fix_small_imbalance(env, local, &busiest).unwrap_or(imbalance)
+        small_imbalance(env, local, &busiest).unwrap_or(imbalance)
     } else {
         imbalance
     }
+}
+
+fn small_imbalance(env: &Env<'_>, local: &GroupStats, busiest: &GroupStats) -> Option<u64> {
+    if env.rules.fix_small_imbalance { fix_small_imbalance(env, local, busiest) } else { None }
 }
 
 /// Whether moving one task of average load pays although the averages differ by less; then its load.

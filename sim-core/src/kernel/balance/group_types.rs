@@ -106,10 +106,11 @@ fn compare(env: &Env<'_>, sds: &DomainStats, busiest: &GroupStats) -> Result<(),
     if busiest.kind == GroupType::SmtBalance && !local.smt_core {
         return Ok(());
     }
-    if busiest.weight > 1 && local.idle_cpus <= busiest.idle_cpus + 1 {
+    let first_form = env.rules.group_types_first_form;
+    if (busiest.weight > 1 || first_form) && local.idle_cpus <= busiest.idle_cpus + 1 {
         return Err(Because::IdleCpus);
     }
-    if busiest.h_nr_running == 1 {
+    if busiest.h_nr_running == 1 && !first_form {
         return Err(Because::SingleTask);
     }
     Ok(())

@@ -76,6 +76,10 @@ pub struct BalanceRules {
     pub balancer: Balancer,
     /// Comparing average loads, only a newly idle CPU takes tasks from an overloaded group whatever the loads.
     pub forced_newly_idle_only: bool,
+    /// Comparing average loads, one task moves where that evens out although the averages differ by less.
+    pub fix_small_imbalance: bool,
+    /// Types of groups as first committed: fair tasks count only, and single CPUs and single tasks are no exceptions.
+    pub group_types_first_form: bool,
     /// The runnable signal tells whether a group has capacity.
     pub runnable_in_groups: bool,
     /// Groups with equally many idle CPUs are told apart by their tasks.
@@ -146,6 +150,8 @@ impl BalanceRules {
         BalanceRules {
             balancer: Balancer::AverageLoad,
             forced_newly_idle_only: false,
+            fix_small_imbalance: true,
+            group_types_first_form: false,
             runnable_in_groups: false,
             spare_tie_by_tasks: false,
             util_needs_two_tasks: false,

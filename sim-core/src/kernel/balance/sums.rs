@@ -128,12 +128,14 @@ impl<H: Hooks> Kernel<H> {
     /// What balancing counts of a CPU.
     pub(super) fn count(&self, cpu: CpuId) -> Counts {
         let rq = &self.rqs[cpu.index()];
+        let h_nr_running = self.h_nr_running(cpu);
+        let fair_only = self.config.rules.balance.group_types_first_form;
         Counts {
             load: self.cpu_load(cpu),
             util: self.cpu_util(cpu),
             runnable: self.cpu_runnable(cpu),
-            nr_running: rq.nr_running,
-            h_nr_running: self.h_nr_running(cpu),
+            nr_running: if fair_only { h_nr_running } else { rq.nr_running },
+            h_nr_running,
             idle: rq.is_idle(),
             overloaded: rq.nr_running > 1,
         }

@@ -2,7 +2,9 @@
 //! kernels' own functions.
 
 use super::detach::{Failures, load_too_large};
+use super::rules::BalanceRules;
 use super::stats::{DomainStats, Env, GroupStats, find_busiest_group};
+use crate::kernel::KernelConfig;
 use crate::kernel::version::Profile;
 use crate::observe::BalancedBecause;
 use crate::observe::IdleType::{self, Idle, NewlyIdle, NotIdle};
@@ -58,7 +60,10 @@ type Answer = Result<(MigrationType, i64), BalancedBecause>;
 
 /// What `profile` makes of groups of CPUs, the local one first.
 fn ask(profile: &str, level: Level, idle: IdleType, groups: &[&[Cpu]]) -> Answer {
-    let rules = Profile::by_name(profile).unwrap().rules().balance;
+    ask_rules(Profile::by_name(profile).unwrap().rules().balance, level, idle, groups)
+}
+
+fn ask_rules(rules: BalanceRules, level: Level, idle: IdleType, groups: &[&[Cpu]]) -> Answer {
     let env = Env {
         rules: &rules,
         idle,
@@ -255,4 +260,24 @@ fn failures_until_a_hog_moves() {
             assert_eq!(first(p, imbalance, nice_tries), Some(v5_10), "{row} on {p}");
         }
     }
+}
+
+/// patches.md §2, rows 3 and 4, with a patch of 5.4 switched on.
+#[test]
+fn steps_of_the_rework() {
+    let patched = |patch| {
+        let mut config = KernelConfig::new(Profile::by_name("5.4").unwrap(), 2);
+        config.switch_rule(patch).unwrap();
+        config.rules.balance
+    };
+    // Two hogs on one of six cores: the average is 170, so 340 of load fit into the idle core; a task has 1,024.
+    let s1 = cores(&FREE, &FULL, &FREE);
+    assert_eq!(ask_rules(patched("no-small-imbalance"), MC, Idle, &s1), Ok((Load, 340)));
+    assert_eq!(ask_rules(patched("group-types-first-form"), MC, Idle, &s1), Ok((Task, 1)));
+    // Two light tasks on a sibling, which is no overloaded group: taken by 5.5, left alone by the first form.
+    let light: [Cpu; 1] = [Cpu { util: 300, ..hogs(2) }];
+    let threads: [&[Cpu]; 2] = [&[IDLE], &light];
+    assert_eq!(ask("5.5", SMT, Idle, &threads), Ok((Task, 1)));
+    let first = ask_rules(patched("group-types-first-form"), SMT, Idle, &threads);
+    assert_eq!(first, Err(BalancedBecause::IdleCpus));
 }

@@ -7,6 +7,7 @@ mod before_5_7;
 mod from_5_12;
 mod from_5_16;
 mod from_5_7;
+pub(super) mod posted;
 
 use super::rules::Rules;
 use super::version::Release;

@@ -10,6 +10,7 @@ mod place;
 mod slice;
 mod tick;
 mod wakeup;
+mod wakeup_gran;
 mod yield_;
 
 pub(super) use enqueue::{Dequeue, Enqueue};

@@ -1,5 +1,6 @@
 //! Picking the next entity, and switching between two tasks' paths of entities.
 
+use super::wakeup_gran::Asked;
 use crate::id::{CfsRqId, CpuId, EntityId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::entity::before;
@@ -33,7 +34,7 @@ impl<H: Hooks> Kernel<H> {
         let second = if left_yielded || O::DECISIONS { self.runner_up(q, left, curr) } else { None };
         if left_yielded
             && let Some(second) = second
-            && !self.wakeup_preempt_entity(second, left).exceeds()
+            && !self.wakeup_preempt_entity(second, left, Asked::AtPick).exceeds()
         {
             (chosen, rule) = (second, PickRule::Skip);
         }
@@ -74,7 +75,7 @@ impl<H: Hooks> Kernel<H> {
     }
 
     fn buddy(&mut self, entity: EntityId, left: EntityId) -> Buddy {
-        let lead = self.wakeup_preempt_entity(entity, left);
+        let lead = self.wakeup_preempt_entity(entity, left, Asked::AtPick);
         Buddy { entity, behind: lead.vdiff, granularity: lead.granularity }
     }
 

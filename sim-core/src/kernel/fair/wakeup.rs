@@ -1,9 +1,10 @@
 //! Wakeup preemption: is the wakee so far behind that it must run now?
 
+use super::wakeup_gran::Asked;
 use crate::id::{CpuId, EntityId, TaskId};
 use crate::kernel::features::Feature;
 use crate::kernel::hooks::Hooks;
-use crate::kernel::rules::IdleEntities;
+use crate::kernel::rules::{IdleEntities, WakeupGran};
 use crate::kernel::weight::calc_delta_fair;
 use crate::kernel::{Kernel, Policy};
 use crate::observe::{Decision, Observer, PreemptRule, WakeupPreempt};
@@ -27,12 +28,11 @@ impl Lead {
 impl<H: Hooks> Kernel<H> {
     /// Compares candidate `b` with `a`. The granularity is scaled by the candidate: light ones preempt less easily.
     ///
-    /// Mirrors: `wakeup_preempt_entity()`, `wakeup_gran()`, v4.19–v6.5.
-    pub(super) fn wakeup_preempt_entity(&mut self, a: EntityId, b: EntityId) -> Lead {
+    /// Mirrors: `wakeup_preempt_entity()`, v4.19–v6.5.
+    pub(super) fn wakeup_preempt_entity(&mut self, a: EntityId, b: EntityId, asked: Asked) -> Lead {
         let vdiff = self.entities[a.index()].vruntime.wrapping_sub(self.entities[b.index()].vruntime) as i64;
-        let floor = self.load_floor();
-        let wakeup = self.config.tunables.wakeup_granularity_ns;
-        Lead { vdiff, granularity: calc_delta_fair(wakeup, &mut self.entities[b.index()].load, floor) }
+        let (floor, gran) = (self.load_floor(), self.wakeup_gran(a, asked));
+        Lead { vdiff, granularity: calc_delta_fair(gran, &mut self.entities[b.index()].load, floor) }
     }
 
     /// Mirrors: `check_preempt_wakeup()`, v4.19–v6.5; the rows of core.md §7.2.
@@ -121,9 +121,18 @@ impl<H: Hooks> Kernel<H> {
                 _ => {}
             }
         }
-        let q = self.entities[se.index()].cfs_rq;
-        self.update_curr(q, now, o);
-        let lead = self.wakeup_preempt_entity(se, pse);
+        let charged = match self.config.rules.wakeup_gran {
+            // The first patch of that series.
+            WakeupGran::ByQueueLength => self.tasks[curr.index()].se,
+            _ => se,
+        };
+        self.update_curr(self.entities[charged.index()].cfs_rq, now, o);
+        if self.config.rules.preempt_after_min_run
+            && self.entities[se.index()].ran() < self.config.tunables.min_granularity_ns
+        {
+            return (R::MinimumRun, false, None);
+        }
+        let lead = self.wakeup_preempt_entity(se, pse, Asked::AtWakeup { curr });
         (R::Granularity, lead.exceeds(), Some(lead))
     }
 }

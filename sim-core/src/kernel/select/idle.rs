@@ -2,8 +2,8 @@
 
 use super::rules::SchedIdleCpu;
 use crate::id::{CpuId, TaskId};
-use crate::kernel::Kernel;
 use crate::kernel::hooks::Hooks;
+use crate::kernel::{Kernel, Policy};
 use crate::time::Nanos;
 
 impl<H: Hooks> Kernel<H> {
@@ -24,9 +24,15 @@ impl<H: Hooks> Kernel<H> {
             && rq.nr_running == self.cfs_rqs[rq.cfs.index()].idle_h_nr_running
     }
 
+    /// Whether a CPU has only `SCHED_IDLE` tasks that this one would push aside.
+    pub(super) fn sched_idle_cpu_for(&self, cpu: CpuId, task: TaskId) -> bool {
+        let for_others = self.config.rules.select.sched_idle_cpu_for_others;
+        self.sched_idle_cpu(cpu) && !(for_others && self.tasks[task.index()].policy == Policy::Idle)
+    }
+
     /// Whether a wakee would run there at once.
-    pub(super) fn counts_as_idle(&self, cpu: CpuId) -> bool {
-        self.available_idle_cpu(cpu) || self.sched_idle_cpu(cpu)
+    pub(super) fn counts_as_idle(&self, cpu: CpuId, task: TaskId) -> bool {
+        self.available_idle_cpu(cpu) || self.sched_idle_cpu_for(cpu, task)
     }
 
     /// Tells that a task is a kernel thread.

@@ -19,10 +19,10 @@ impl<H: Hooks> Kernel<H> {
         now: Instant,
     ) -> (CpuId, SelectRule) {
         let (prev, target) = (d.prev, d.target);
-        if self.counts_as_idle(target) {
+        if self.counts_as_idle(target, d.task) {
             return (target, SelectRule::TargetIdle);
         }
-        if prev != target && self.domains.share_cache(prev, target) && self.counts_as_idle(prev) {
+        if prev != target && self.domains.share_cache(prev, target) && self.counts_as_idle(prev, d.task) {
             return (prev, SelectRule::PrevIdle);
         }
         if self.stacks_on_kthread(by, waker, prev) {
@@ -73,7 +73,7 @@ impl<H: Hooks> Kernel<H> {
         let usable = recent != prev
             && recent != target
             && self.domains.share_cache(recent, target)
-            && self.counts_as_idle(recent)
+            && self.counts_as_idle(recent, task)
             && self.tasks[task.index()].cpus_allowed.contains(tested);
         if usable && rule == RecentUsedCpu::Target {
             self.tasks[task.index()].recent_used_cpu = prev;

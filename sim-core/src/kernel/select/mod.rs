@@ -69,7 +69,10 @@ impl<H: Hooks> Kernel<H> {
             return prev;
         }
         let (by, sync) = match why {
-            SelectFor::Wake { by, sync, .. } => (by, sync),
+            SelectFor::Wake { by, waker, sync } => {
+                let interrupt = waker.is_none() && self.config.rules.select.no_sync_in_interrupt;
+                (by, sync && !interrupt)
+            }
             SelectFor::Fork | SelectFor::Exec => (prev, false),
         };
         let mut d = Select {

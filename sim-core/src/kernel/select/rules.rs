@@ -92,9 +92,16 @@ pub enum IdlestNuma {
 
 /// The placement behaviours of one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent change of the kernel")]
 pub struct SelectRules {
     /// What a CPU that runs only `SCHED_IDLE` tasks counts as.
     pub sched_idle_cpu: SchedIdleCpu,
+    /// Only tasks that are not `SCHED_IDLE` themselves see it so.
+    pub sched_idle_cpu_for_others: bool,
+    /// A wake-up made in an interrupt is not synchronous.
+    pub no_sync_in_interrupt: bool,
+    /// A waker that changes wakees far more often than its wakee raises the wakee's count; wide wake-ups begin earlier.
+    pub wakee_flips_coupled: bool,
     /// CPUs a task may not use take from the budget of a search.
     pub scan_counts_disallowed: bool,
     /// Stacking on per-CPU kernel threads.
@@ -117,6 +124,8 @@ pub struct SelectRules {
     pub idlest_group: IdlestGroup,
     /// The slow path classifies groups as if they had no CPUs (bug of 5.5).
     pub idlest_weight_missing: bool,
+    /// The slow path counts the task itself where it is.
+    pub idlest_counts_task: bool,
     /// The slow path computes a group's average load only where it is not compared (bug of 5.5 and 5.6).
     pub idlest_load_missing: bool,
     /// Among groups with equally many idle CPUs the slow path takes the least utilised.
@@ -130,6 +139,9 @@ impl SelectRules {
     pub const fn v4_19() -> SelectRules {
         SelectRules {
             sched_idle_cpu: SchedIdleCpu::Busy,
+            sched_idle_cpu_for_others: false,
+            no_sync_in_interrupt: false,
+            wakee_flips_coupled: false,
             scan_counts_disallowed: true,
             kthread_stacking: KthreadStacking::No,
             recent_used_cpu: RecentUsedCpu::Target,
@@ -141,6 +153,7 @@ impl SelectRules {
             scan_budget: ScanBudget::AvgIdle,
             idlest_group: IdlestGroup::Load,
             idlest_weight_missing: false,
+            idlest_counts_task: false,
             idlest_load_missing: false,
             idlest_util_tie: false,
             idlest_numa: IdlestNuma::IdleCpu,

@@ -164,7 +164,7 @@ impl<H: Hooks> Kernel<H> {
                 if spare
                     && walk.spare.is_none()
                     && allowed.contains(thread)
-                    && (thread_idle || self.sched_idle_cpu(thread))
+                    && (thread_idle || self.sched_idle_cpu_for(thread, task))
                 {
                     walk.spare = Some(thread);
                 }
@@ -206,7 +206,7 @@ impl<H: Hooks> Kernel<H> {
                 continue;
             }
             walk.examined += 1;
-            let sched_idle = self.sched_idle_cpu(cpu);
+            let sched_idle = self.sched_idle_cpu_for(cpu, task);
             if self.available_idle_cpu(cpu) || (sched_idle && rules.sched_idle_cpu == SchedIdleCpu::Idle) {
                 walk.found = Some(cpu);
                 break;
@@ -225,8 +225,9 @@ impl<H: Hooks> Kernel<H> {
         let allowed = &self.tasks[task.index()].cpus_allowed;
         let span = self.search_span(target)?;
         let anywhere = !self.config.rules.select.smt_search_in_llc;
-        self.threads(core_of)
-            .find(|c| allowed.contains(*c) && (anywhere || span.contains(*c)) && self.counts_as_idle(*c))
+        self.threads(core_of).find(|c| {
+            allowed.contains(*c) && (anywhere || span.contains(*c)) && self.counts_as_idle(*c, task)
+        })
     }
 
     /// Whether a wholly idle core is believed to exist in a CPU's cache domain.

@@ -2,7 +2,7 @@
 
 use super::rules::RecentUsedCpu;
 use super::wake_affine::AffineLoads;
-use super::wakee::{WakeeFlips, wake_wide};
+use super::wakee::{WakeeFlips, wake_wide, wake_wide_coupled};
 use crate::id::{CpuId, TaskId};
 use crate::kernel::Kernel;
 use crate::kernel::domains::{DomainFlags, DomainId};
@@ -49,11 +49,17 @@ impl<H: Hooks> Kernel<H> {
             Some(t) => &mut self.tasks[t.index()].wakee_flips,
             None => &mut self.rqs[by.index()].idle_task_flips,
         };
-        of_waker.record(wakee, jiffies, hz);
+        let (changed, before) = of_waker.record(wakee, jiffies, hz);
         let waker = of_waker.flips;
-        let wakee = self.tasks[wakee.index()].wakee_flips.flips;
         let factor = self.domains.cpu(by).llc_size;
-        Flips { waker, wakee, factor, wide: wake_wide(waker, wakee, factor) }
+        let coupled = self.config.rules.select.wakee_flips_coupled;
+        let of_wakee = &mut self.tasks[wakee.index()].wakee_flips;
+        if coupled && changed {
+            of_wakee.couple(before, factor);
+        }
+        let wakee = of_wakee.flips;
+        let rule = if coupled { wake_wide_coupled } else { wake_wide };
+        Flips { waker, wakee, factor, wide: rule(waker, wakee, factor) }
     }
 
     /// The domain that holds waker and previous CPU, if the wakee may be pulled; else the one to search the slow way (only

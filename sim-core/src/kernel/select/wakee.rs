@@ -14,16 +14,26 @@ pub struct WakeeFlips {
 }
 
 impl WakeeFlips {
-    /// Notes that this task wakes `wakee`.
+    /// Notes that this task wakes `wakee`; whether it woke another one last, and how often it had changed before.
     ///
     /// Mirrors: `record_wakee()`, v4.19–v6.5.
-    pub fn record(&mut self, wakee: TaskId, jiffies: u64, hz: u32) {
+    pub fn record(&mut self, wakee: TaskId, jiffies: u64, hz: u32) -> (bool, u32) {
         if jiffies > self.flip_decay + u64::from(hz) {
             self.flips >>= 1;
             self.flip_decay = jiffies;
         }
-        if self.last_wakee != Some(wakee) {
+        let (changed, before) = (self.last_wakee != Some(wakee), self.flips);
+        if changed {
             self.last_wakee = Some(wakee);
+            self.flips = self.flips.wrapping_add(1);
+        }
+        (changed, before)
+    }
+
+    /// A waker that had changed `waker_flips` times wakes this task anew: if that is far more often, the waker's restlessness
+    /// is this task's too (posted patch, patches.md §6).
+    pub(super) fn couple(&mut self, waker_flips: u32, factor: u32) {
+        if waker_flips > self.flips.wrapping_mul(factor.wrapping_mul(2)) {
             self.flips = self.flips.wrapping_add(1);
         }
     }
@@ -38,6 +48,13 @@ pub(super) fn wake_wide(waker_flips: u32, wakee_flips: u32, factor: u32) -> bool
     least >= factor && most >= least.wrapping_mul(factor)
 }
 
+/// [`wake_wide`] with coupled flips: wide also where one side alone changes very often (posted patch, patches.md §6).
+pub(super) fn wake_wide_coupled(waker_flips: u32, wakee_flips: u32, factor: u32) -> bool {
+    let (most, least) = (waker_flips.max(wakee_flips), waker_flips.min(wakee_flips));
+    let one_sided = least < factor && most < (factor / 2).wrapping_mul(factor);
+    !one_sided && most >= least.wrapping_mul(factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +66,21 @@ mod tests {
             assert_eq!(wake_wide(most, least, 12), wide, "{most} {least}");
             assert_eq!(wake_wide(least, most, 12), wide, "{least} {most}");
         }
+    }
+
+    /// patches.md §6, caches of 16 CPUs.
+    #[test]
+    fn coupled_flips_are_wide_earlier() {
+        for (most, least, wide) in [(127, 0, false), (128, 0, true), (207, 13, false), (208, 13, true)] {
+            assert_eq!(wake_wide_coupled(most, least, 16), wide, "{most} {least}");
+            assert_eq!(wake_wide_coupled(least, most, 16), wide, "{least} {most}");
+        }
+        assert!(!wake_wide(255, 15, 16) && wake_wide(256, 16, 16));
+        let mut w = WakeeFlips { flips: 3, ..WakeeFlips::default() };
+        w.couple(96, 16);
+        assert_eq!(w.flips, 3, "96 is not above 3 times 32");
+        w.couple(97, 16);
+        assert_eq!(w.flips, 4);
     }
 
     /// A machine whose CPUs share no cache has factor 1.

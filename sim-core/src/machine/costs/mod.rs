@@ -132,6 +132,45 @@ cost_table! {
     /// Copying one KiB into or out of a pipe.
     pipe_kib ["assumption: 10 GB/s, a warm copy on a current core"]
         100 in 50..200, 100 in 50..200
+    /// Work of a TCP send call that adds to a buffer, beside copying.
+    tcp_send ["1528 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        510 in 255..1020, 510 in 255..1020
+    /// A new buffer for a TCP segment.
+    tcp_buffer ["2303 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        770 in 385..1540, 770 in 385..1540
+    /// A TCP segment on its way through loopback into the receive queue, the receiving softirq included.
+    tcp_segment ["6450 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        2150 in 1075..4300, 2150 in 1075..4300
+    /// An acknowledgement of its own, the softirq that takes it in included.
+    tcp_ack ["7500 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        2500 in 1250..5000, 2500 in 1250..5000
+    /// A buffer of the sender is let go of when it is acknowledged.
+    tcp_free ["640 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        210 in 105..420, 210 in 105..420
+    /// Work of a TCP receive call, beside copying.
+    tcp_receive ["1075 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        360 in 180..720, 360 in 180..720
+    /// A received buffer is let go of when it is read.
+    tcp_consume ["230 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        80 in 40..160, 80 in 40..160
+    /// Work of a UDP send call into the receive queue, the softirq included, beside copying.
+    udp_send ["7357 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        2450 in 1225..4900, 2450 in 1225..4900
+    /// Work of a UDP receive call, beside copying.
+    udp_receive ["1266 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        420 in 210..840, 420 in 210..840
+    /// Work of a send call on a unix stream, beside copying.
+    unix_send ["2464 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        820 in 410..1640, 820 in 410..1640
+    /// Work of a receive call on a unix stream, beside copying.
+    unix_receive ["1547 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        520 in 260..1040, 520 in 260..1040
+    /// Work of a TCP or UDP call that has to sleep, beside the switch and the wake-up.
+    inet_wait ["150 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        50 in 25..100, 50 in 25..100
+    /// The same on a unix stream.
+    unix_wait ["895 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
+        300 in 150..600, 300 in 150..600
     /// Work of a futex call beside the wake-up.
     futex ["assumption"]
         300 in 150..600, 300 in 150..600

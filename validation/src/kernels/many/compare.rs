@@ -67,7 +67,16 @@ const DELAY_NS: i64 = 1_000;
 /// # Errors
 /// [`CompareError`] when the capture cannot be simulated or measured.
 pub fn compare_many(capture: &Capture, bars: &ManyBars) -> Result<ManyComparison, CompareError> {
-    let experiment = Experiment::new(capture)?;
+    compare_many_with(capture, capture, bars)
+}
+
+/// Compares a capture with simulations of another experiment.
+pub(in crate::kernels) fn compare_many_with(
+    capture: &Capture,
+    simulated: &Capture,
+    bars: &ManyBars,
+) -> Result<ManyComparison, CompareError> {
+    let experiment = Experiment::new(simulated)?;
     let threads = capture.meta.layout.map_or(1, |l| l.threads_per_core);
     let wanted = wanted(&capture.spec, threads);
     let traced = timeline(capture)?;

@@ -13,6 +13,7 @@ mod versions;
 pub use bars::{MANY_BARS, ManyBars};
 pub use causes::{ManyCause, many_causes};
 pub use check::{Check, ManyBar};
+pub(super) use compare::compare_many_with;
 pub use compare::{ManyComparison, compare_captures, compare_many};
 pub use figures::Figures;
 pub use own::{OwnSpread, own_spreads};

@@ -33,6 +33,10 @@ impl Words<'_> {
                 "only its own side is idle (SCHED_IDLE or cpu.idle)",
                 Some(format!("were no side idle, {compared}")),
             ),
+            PreemptRule::MinimumRun => (
+                "the running task has not run for sched_min_granularity yet (rule moveforward)",
+                Some(format!("had it, {compared}")),
+            ),
             PreemptRule::Granularity => return self.wakeup_granularity(d, &wakee, &curr),
         };
         let verdict = if d.preempt { "preempts" } else { "does not preempt" };

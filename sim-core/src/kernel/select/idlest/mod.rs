@@ -91,7 +91,7 @@ impl<H: Hooks> Kernel<H> {
         let mut sched_idle = None;
         let mut least: Option<(u64, CpuId)> = None;
         for cpu in group.cpus.iter_and(&self.tasks[task.index()].cpus_allowed) {
-            let runs_idle_tasks = self.sched_idle_cpu(cpu);
+            let runs_idle_tasks = self.sched_idle_cpu_for(cpu, task);
             if runs_idle_tasks && rule == SchedIdleCpu::Idle {
                 return cpu;
             }

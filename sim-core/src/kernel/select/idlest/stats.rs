@@ -101,14 +101,21 @@ impl<H: Hooks> Kernel<H> {
         let mut g = GroupStats::empty(self.group_capacity(id), weight, group.cores);
         g.imbalance_flag = self.group_imbalance(id);
         for cpu in group.cpus.iter() {
-            g.load += self.cpu_load_without(cpu, task, now);
-            g.util += self.cpu_util_without(cpu, task);
-            g.runnable += self.cpu_runnable_without(cpu, task);
+            if rules.idlest_counts_task {
+                g.load += self.cpu_load(cpu);
+                g.util += self.cpu_util(cpu);
+                g.runnable += self.cpu_runnable(cpu);
+            } else {
+                g.load += self.cpu_load_without(cpu, task, now);
+                g.util += self.cpu_util_without(cpu, task);
+                g.runnable += self.cpu_runnable_without(cpu, task);
+            }
             let rq = &self.rqs[cpu.index()];
-            let own = u32::from(self.tasks[task.index()].cpu == cpu && self.task_entity(task).on_rq);
+            let there = self.tasks[task.index()].cpu == cpu && self.task_entity(task).on_rq;
+            let own = u32::from(there && !rules.idlest_counts_task);
             g.h_nr_running += self.cfs_rqs[rq.cfs.index()].h_nr_running - own;
             g.nr_running += rq.nr_running - own;
-            let only_it = rq.nr_running == own && rq.curr.is_none_or(|c| c == task);
+            let only_it = rq.nr_running == own && rq.curr.is_none_or(|c| c == task && own == 1);
             g.idle_cpus += u32::from(only_it && rq.wake_list.is_empty());
         }
         classify(&self.wakeup_env(sd), &mut g, true);

@@ -1,6 +1,7 @@
 //! Placement on a real kernel brought into the states of smp.md §9.3 and §9.4.
 
 mod fork;
+mod posted;
 mod rules;
 mod wake;
 

@@ -1,0 +1,1 @@
+//! What hackbench asks for.
