@@ -26,7 +26,7 @@ pub use error::{Nothing, TraceError};
 pub use flags::{Context, Flags};
 pub use groups::{GroupMap, MAX_MAP_BYTES};
 pub use import::{Imported, Options, import, summarize};
-pub use line::{EventLine, Line, parse_line};
+pub use line::{EventLine, Line, is_trace, parse_line};
 pub use payload::{Malformed, Named, Payload, Wake, payload};
 pub use reader::{Form, Limits, Stats};
 pub use record::{Oddities, Part};

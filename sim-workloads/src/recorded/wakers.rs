@@ -64,8 +64,17 @@ impl Wakers {
             Context::Interrupt => false,
             Context::Softirq => !kernel_thread && (self.mutual(wakee, waker) || self.always(wakee, waker)),
             Context::Unknown if kernel_thread => self.mutual(wakee, waker) || self.always(wakee, waker),
-            Context::Unknown => !self.sleeps.get(&wakee).is_some_and(|s| s.alike * 2 >= s.all.max(2)),
+            Context::Unknown => self.sleeps.get(&wakee).is_none_or(|s| s.alike * 2 < s.all.max(2)),
         }
+    }
+
+    /// Whether two tasks wake each other in contexts of their own.
+    pub(super) fn answer(&self, one: ThreadIx, other: ThreadIx) -> bool {
+        let wakes = |waker, wakee| {
+            let contexts = [Context::Task, Context::Softirq, Context::Unknown];
+            contexts.iter().any(|context| self.counts.contains_key(&(wakee, *context, Some(waker))))
+        };
+        wakes(one, other) && wakes(other, one)
     }
 
     /// Whether the wakee wakes the waker, too.

@@ -1,6 +1,6 @@
-//! Writes what was recorded as a scenario.
+//! Writes what was recorded as a scenario. Deviates: D-214.
 
-use super::clock::Ticks;
+use super::clock::{TICK_TO_SWITCH_NS, Ticks};
 use super::event::Names;
 use super::groups::GroupMap;
 use super::record::{Recorder, real_time};
@@ -13,6 +13,12 @@ use std::fmt::Write;
 /// Simulated time before the trace begins, in which tasks that were there before go to where the trace finds them, beside what
 /// they run in it.
 const LEAD_NS: u64 = 10_000_000;
+
+/// From a wake-up to the switch where the trace shows none: an assumption.
+const WAKE_PATH_NS: u64 = 2_000;
+
+/// Softirqs run behind the tick's own work, and before the switch.
+const BEHIND_THE_TICK_NS: u64 = TICK_TO_SWITCH_NS / 2;
 
 /// A wake-up so long after a tick is one of the tick's own interrupt: timers of the wheel expire with ticks.
 const OF_THE_TICK_NS: u64 = 8_000;
@@ -53,6 +59,8 @@ pub(super) struct Writer<'a> {
     pub(super) cpus: u32,
     /// The recorded kernel's ticks.
     pub(super) ticks: Option<Ticks>,
+    /// From a wake-up to the switch to the woken task.
+    pub(super) wake_path_ns: u64,
     /// Simulated time before the trace begins.
     pub(super) lead_ns: u64,
     pub(super) written: Written,
@@ -73,6 +81,7 @@ impl<'a> Writer<'a> {
         ticks: Option<Ticks>,
     ) -> Writer<'a> {
         let heads: u64 = recorder.threads.iter().map(head).sum();
+        let wake_path_ns = recorder.preempting.percentile(50).unwrap_or(WAKE_PATH_NS);
         let lead_ns = LEAD_NS + heads.next_multiple_of(LEAD_NS);
         let kernel = |(i, t): (usize, &Thread)| (ThreadIx(i as u32), is_kernel_thread(names.text(t.comm)));
         let kernel_threads = recorder.threads.iter().enumerate().map(kernel).collect();
@@ -84,6 +93,7 @@ impl<'a> Writer<'a> {
             sleeps,
             cpus,
             ticks,
+            wake_path_ns,
             lead_ns,
             written,
             used_groups,
@@ -178,7 +188,7 @@ impl<'a> Writer<'a> {
         self.written.tasks += 1;
         let at = "  ".repeat(depth);
         let thread = self.thread(ix);
-        let (mut empty, mut run) = (true, 0);
+        let (mut empty, mut run, mut woke) = (true, 0, false);
         for step in &thread.steps {
             // What lies between two runs may turn out to be nothing.
             if let Step::Run(ns) = step {
@@ -187,15 +197,28 @@ impl<'a> Writer<'a> {
             if !self.says(ix, step) {
                 continue;
             }
-            if run > 0 {
-                let _ = writeln!(out, "{at}run {}", time(std::mem::take(&mut run)));
-            }
+            self.run(std::mem::take(&mut run), woke, &at, out);
             self.step(ix, *step, depth, &at, out);
-            empty = false;
+            (empty, woke) = (false, matches!(step, Step::Wake { .. } | Step::Answer { .. }));
         }
-        if run > 0 || empty {
-            let last = if run > 0 { format!("run {}", time(run)) } else { "exit".to_owned() };
-            let _ = writeln!(out, "{at}{last}");
+        self.run(run, woke, &at, out);
+        if run == 0 && empty {
+            let _ = writeln!(out, "{at}exit");
+        }
+    }
+
+    /// A run. After a wake-up a task is in the kernel for as long as it takes to give way; what is hardly longer is all of the
+    /// same system call.
+    fn run(&self, ns: u64, woke: bool, at: &str, out: &mut String) {
+        let (in_kernel, rest) = match self.wake_path_ns {
+            path if woke && ns > 2 * path => (path, ns - path),
+            _ => (0, ns),
+        };
+        if in_kernel > 0 {
+            let _ = writeln!(out, "{at}kernel {}", time(in_kernel));
+        }
+        if rest > 0 {
+            let _ = writeln!(out, "{at}run {}", time(rest));
         }
     }
 
@@ -204,6 +227,9 @@ impl<'a> Writer<'a> {
         match *step {
             Step::Run(_) | Step::Block { end: Block::Forever, .. } => false,
             Step::Wake { wakee, context } => self.caused(wakee, Waker { thread: ix, context }),
+            Step::Answer { to: other } | Step::Await { from: other } => {
+                self.recorder.wakers.answer(ix, other)
+            }
             _ => true,
         }
     }
@@ -212,7 +238,9 @@ impl<'a> Writer<'a> {
         let _ = match step {
             Step::Run(_) => Ok(()),
             Step::Block { since, end } => return self.block(ix, since, end, at, out),
-            Step::Wake { wakee, .. } => writeln!(out, "{at}post {}", self.pair(ix, wakee)),
+            Step::Wake { wakee, .. } => writeln!(out, "{at}post {} stay", self.pair(ix, wakee)),
+            Step::Answer { to } => writeln!(out, "{at}post {} stay", self.pair(ix, to)),
+            Step::Await { from } => writeln!(out, "{at}wait {}", self.pair(from, ix)),
             Step::Fork(child) => return self.fork(child, depth, at, out),
             Step::Prio(prio) => self.nice(Some(prio)).map_or(Ok(()), |nice| writeln!(out, "{at}nice {nice}")),
             Step::Exec(comm) => writeln!(out, "{at}exec {:.MAX_NAME$}", plain(self.names.text(comm))),
@@ -237,11 +265,11 @@ impl<'a> Writer<'a> {
         };
     }
 
-    /// When a wake-up happened; those in a tick's own interrupt happen with the tick.
+    /// When a wake-up happened; those of a tick's interrupt come behind the tick's own work and before its switch.
     fn with_tick(&self, at: u64) -> u64 {
         let Some(ticks) = self.ticks else { return at };
         let after = (at + ticks.period() - ticks.tick_ns()) % ticks.period();
-        if after <= OF_THE_TICK_NS { at - after } else { at }
+        if after <= OF_THE_TICK_NS { at - after + BEHIND_THE_TICK_NS } else { at }
     }
 
     fn fork(&mut self, child: ThreadIx, depth: usize, at: &str, out: &mut String) {

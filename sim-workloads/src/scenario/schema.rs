@@ -183,7 +183,7 @@ fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value
         }
         "post" => {
             let n = generator.subschema_for::<Whole<u32, 1, 1_000_000>>().to_value();
-            table(&[(action, value)], &[("n", n)])
+            table(&[(action, value)], &[("n", n), ("stay", json!({ "type": "boolean" }))])
         }
         "epoll_wait" => {
             let timeout = generator.subschema_for::<Duration>().to_value();

@@ -15,8 +15,8 @@ use sim_core::kernel::weight::LoadWeight;
 /// Only first turns this soon after the beginning tell of it: whoever sleeps longer is placed anew.
 const WITHIN_NS: u64 = 50_000_000;
 
-/// Queues are not further apart than this, in virtual time: larger differences come of something else.
-const MOST_NS: u64 = 30_000_000;
+/// Half of the default `sched_latency` of one CPU: whoever is further behind is moved up to that as it wakes.
+const MOST_NS: u64 = 3_000_000;
 
 /// Real time for virtual time at a priority, or the other way round.
 pub(in crate::recorded) fn real_time(virtual_ns: u64, prio: Option<i16>) -> u64 {
@@ -54,8 +54,8 @@ impl Recorder {
             self.fresh.swap_remove(at);
             let least = self.threads[ix.0 as usize].head_ns;
             if least > 0 {
-                let most = self.least_waiting(cpu).map_or(least + 2 * UNKNOWN_NS, |most| most.max(least));
-                self.threads[ix.0 as usize].head_ns = least.midpoint(most);
+                let most = self.least_waiting(cpu).map_or(u64::MAX, |most| most.max(least));
+                self.threads[ix.0 as usize].head_ns = least.max(UNKNOWN_NS.min(least.midpoint(most)));
             }
         }
         let thread = &self.threads[ix.0 as usize];
