@@ -3,7 +3,7 @@
 //! Two points of a machine give the two figures that belong to its build: the work of all objects, as their number and a
 //! factor near one, and the serial part, as what follows the link. Every other point is then a prediction, of the same
 //! machine with and without hyper-threading too. The speed of a thread beside a busy sibling is that of
-//! [`smt`](super::smt). A prediction is the mean over some seeds: which compiler runs last is chance.
+//! [`smt`](super::smt). A prediction is the mean over some seeds: which compiler runs last is chance. Deviates: D-232.
 
 mod report;
 
