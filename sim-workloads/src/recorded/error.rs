@@ -1,6 +1,6 @@
 //! Why a trace is refused.
 
-use super::reader::Limits;
+use super::stats::Limits;
 use std::io;
 use thiserror::Error;
 

@@ -15,6 +15,8 @@ mod record;
 mod source;
 mod spread;
 mod state;
+mod stats;
+mod steps;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -28,8 +30,8 @@ pub use groups::{GroupMap, MAX_MAP_BYTES};
 pub use import::{Imported, Options, import, summarize};
 pub use line::{EventLine, Line, is_trace, parse_line};
 pub use payload::{Malformed, Named, Payload, Wake, payload};
-pub use reader::{Form, Limits, Stats};
 pub use record::{Oddities, Part};
 pub use state::Left;
+pub use stats::{Form, Limits, Stats};
 pub use summary::{Latency, Summary, TaskSummary};
 pub use write::Sleeps;

@@ -161,6 +161,15 @@ impl JsonSchema for Step {
     }
 }
 
+/// A program: a list of steps, or a text with a step a line.
+pub(super) fn program_schema(generator: &mut SchemaGenerator) -> Schema {
+    let step = generator.subschema_for::<Step>().to_value();
+    json_schema!({ "anyOf": [
+        { "type": "array", "minItems": 1, "items": step },
+        { "type": "string", "minLength": 1, "description": "a step a line, like run 12us" },
+    ] })
+}
+
 /// The table of one action, with the keys that belong to it.
 fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value {
     let body = || json!({ "type": "array", "minItems": 1, "items": { "$ref": "#/definitions/Step" } });

@@ -40,13 +40,20 @@ impl Recorder {
         let thread = &mut self.threads[ix.0 as usize];
         thread.on = Some(cpu);
         let soon = at.saturating_sub(self.from.unwrap_or(at)) <= WITHIN_NS;
-        if soon && thread.origin == Origin::Before && thread.counts.cpu_ns == 0 {
+        if soon
+            && self.fresh.len() < MOST_FRESH
+            && thread.origin == Origin::Before
+            && thread.counts.cpu_ns == 0
+        {
             self.fresh.push((ix, cpu));
         }
     }
 
     /// A task got its turn on a CPU.
     pub(super) fn picked(&mut self, ix: ThreadIx, cpu: u32) {
+        if self.to.saturating_sub(self.from.unwrap_or(self.to)) > WITHIN_NS {
+            self.fresh.clear();
+        }
         if self.fresh.is_empty() {
             return;
         }
@@ -87,6 +94,9 @@ fn stands(thread: &Thread) -> u64 {
 
 /// Half of the default `sched_wakeup_granularity` of one CPU: it does not make wake-ups preempt by itself.
 const UNKNOWN_NS: u64 = 500_000;
+
+/// More tasks that wait for their first turn are not followed.
+const MOST_FRESH: usize = 256;
 
 /// More threads than this are not looked at.
 const MANY: usize = 2_000;
