@@ -8,6 +8,7 @@ pub mod kernel_compile;
 pub mod machines;
 pub mod model;
 pub mod netperf;
+pub mod pigz;
 pub mod resolve;
 pub mod rtapp;
 pub mod scenario;

@@ -6,6 +6,7 @@ use crate::gzip::{self, Gzip};
 use crate::hackbench::{self, Hackbench};
 use crate::kernel_compile::KernelCompile;
 use crate::netperf::{self, Netperf};
+use crate::pigz::{self, Pigz};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::engine::TaskInfo;
@@ -171,6 +172,8 @@ workloads! {
     netperf: Netperf, netperf::HEADLINES;
     /// `[workload.gzip]`
     gzip: Gzip, gzip::HEADLINES;
+    /// `[workload.pigz]`
+    pigz: Pigz, pigz::HEADLINES;
     /// `[workload.hackbench]`
     hackbench: Hackbench, hackbench::HEADLINES;
 }

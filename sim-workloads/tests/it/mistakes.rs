@@ -31,7 +31,10 @@ fn toml_and_top_level() {
         "1:8: 99999999999999999999 is beyond whole numbers, which go up to 9223372036854775807",
     );
     fails("name = 1979-05-27", "1:8: found a date, expected a string");
-    fails("[workload.gzip]", "1:11: unknown key 'gzip': allowed are kernel_compile");
+    fails(
+        "[workload.gzipp]",
+        "1:11: unknown key 'gzipp': allowed are kernel_compile, netperf, gzip, pigz, hackbench (did you mean 'gzip'?)",
+    );
     fails("workload = 3", "1:12: found the number 3, expected a table of workloads");
 }
 
