@@ -262,8 +262,10 @@ impl TcpFlow {
         }
         let (left, window) = (self.window_left(), self.window());
         let opens = 2 * left <= self.rcvbuf / 2 && window > 0 && window >= 2 * left;
-        // A sender whose segment does not fit would ask for the window by a probe.
-        opens || empty && self.in_flight == 0 && window > left && self.queue.iter().any(|s| !s.sent)
+        // A sender whose segment does not fit would ask for the window by a probe; a delayed acknowledgement that Nagle's
+        // algorithm waits for would come by itself.
+        let held = empty && self.queue.iter().any(|s| !s.sent);
+        opens || held && (unacked > 0 || self.in_flight == 0 && window > left)
     }
 
     /// The receiver acknowledges all it has, with a window that never takes back what was announced; the sender's
