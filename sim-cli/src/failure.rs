@@ -27,6 +27,9 @@ pub(crate) enum Failure {
     /// A recorded trace that cannot be used.
     #[error("{}: {error}", file.display())]
     Trace { file: PathBuf, error: TraceError },
+    /// A file of no kind that can be imported.
+    #[error("{}: {why}", file.display())]
+    Unrecognised { file: PathBuf, why: String },
     /// A file that cannot be read.
     #[error("cannot read {}: {source}", file.display())]
     Read { file: PathBuf, source: std::io::Error },
@@ -89,6 +92,7 @@ impl Failure {
             | Failure::Machine { .. }
             | Failure::RtApp(_)
             | Failure::Trace { .. }
+            | Failure::Unrecognised { .. }
             | Failure::Read { .. }
             | Failure::Invalid { .. } => 3,
             Failure::Run { .. } => 5,

@@ -125,7 +125,7 @@ fn the_schema_is_one_json_document() {
     let study: Value = serde_json::from_str(&stdout(&["schema", "study"])).unwrap();
     assert_eq!(study["additionalProperties"], false);
     let keys: Vec<&String> = study["properties"].as_object().unwrap().keys().collect();
-    assert_eq!(keys.len(), 8, "{keys:?}");
+    assert_eq!(keys.len(), 9, "{keys:?}");
     assert!(study["definitions"]["ComparePart"]["properties"]["a"].is_object());
 }
 

@@ -15,6 +15,8 @@ use crate::time::Nanos;
 pub(super) enum Attempt {
     /// Done, after this much more work in kernel mode.
     Done(Nanos),
+    /// Done, after this much more work in kernel mode, but the task does not return to user mode yet.
+    Stay(Nanos),
     /// The call goes on with this after so much more work in kernel mode.
     Then(Nanos, Op),
     /// The task sleeps; when woken it goes on with this.
@@ -73,6 +75,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 }
                 return Ok(self.make_way_for_stopper(cpu));
             }
+            Attempt::Stay(more) => {
+                self.enter(task, more, Then::Next);
+                if self.config.kernel.preempt == PreemptModel::Full && self.kernel.rq(cpu).need_resched {
+                    self.schedule(cpu, Schedule::Preempt);
+                    return Ok(true);
+                }
+                return Ok(self.make_way_for_stopper(cpu));
+            }
             Attempt::Then(more, op) => {
                 self.enter(task, more, Then::Attempt(op));
                 return Ok(self.make_way_for_stopper(cpu));
@@ -125,11 +135,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Record { series, time } => {
                 return self.observer.event(self.now, &Event::Record { task, series, time });
             }
-            Action::SemWait(sem) if self.objects.take_semaphore(sem) => return,
-            Action::Lock(mutex) if self.objects.take_mutex(mutex, task) => return,
-            Action::Unlock(mutex) if self.objects.release_uncontended(mutex) => return,
+            Action::SemWait(sem) if self.objects.take_semaphore(sem) => return self.done_at_once(task),
+            Action::Lock(mutex) if self.objects.take_mutex(mutex, task) => return self.done_at_once(task),
+            Action::Unlock(mutex) if self.objects.release_uncontended(mutex) => {
+                return self.done_at_once(task);
+            }
             Action::Sleep(d) => (c.sleep, Op::SleepUntil(self.now.saturating_add(d))),
-            Action::SleepUntil(at) if at <= self.now => return,
+            Action::SleepUntil(at) if at <= self.now => return self.done_at_once(task),
             Action::SleepUntil(at) => (c.sleep, Op::SleepUntil(at)),
             Action::PipeWrite { pipe, bytes } => {
                 (c.pipe_transfer(bytes), Op::Pipe { pipe, side: Side::Write, left: bytes, slept: false })
@@ -149,7 +161,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 let timeout = timeout.map(|after| self.poll_timeout(task, after));
                 (c.futex, Op::EpollWait { epoll, timeout })
             }
-            Action::SemPost { sem, n } => (c.futex, Op::SemPost { sem, n }),
+            Action::SemPost { sem, n } => (c.futex, Op::SemPost { sem, n, stay: false }),
+            Action::SemPostAndStay { sem, n } => (c.futex, Op::SemPost { sem, n, stay: true }),
             Action::SemWait(sem) => (c.futex, Op::SemWait(sem)),
             Action::Lock(mutex) => (c.futex, Op::Lock(mutex)),
             Action::Unlock(mutex) => (c.futex, Op::Unlock(mutex)),
@@ -159,7 +172,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::TimerWait { timer, period, missed } => {
                 match self.objects.timers[timer.index()].next(period, missed, self.now) {
                     Some(at) => (c.sleep, Op::SleepUntil(at)),
-                    None => return,
+                    None => return self.done_at_once(task),
                 }
             }
             Action::Barrier(barrier) => (c.futex, Op::Barrier(barrier)),
@@ -179,6 +192,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Exit => (c.exit, Op::Exit),
         };
         self.enter(task, c.syscall_entry + op.0, Then::Attempt(op.1));
+    }
+
+    /// Nothing is left to do; a task that had stayed in the kernel returns to user mode.
+    fn done_at_once(&mut self, task: TaskId) {
+        if self.tasks[task.index()].in_kernel {
+            self.enter(task, Nanos::ZERO, Then::Return);
+        }
     }
 
     /// Effects on the scheduler itself.

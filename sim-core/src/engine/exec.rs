@@ -64,6 +64,8 @@ pub(super) enum Op {
     SemPost {
         sem: SemId,
         n: u32,
+        /// The call goes on.
+        stay: bool,
     },
     SemWait(SemId),
     Lock(MutexId),

@@ -54,7 +54,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 Attempt::Done(Nanos::ZERO)
             }
             Op::VforkWait(child) => Attempt::Block(Then::Attempt(Op::VforkWait(child))),
-            Op::SemPost { sem, n } => {
+            Op::SemPost { sem, n, stay } => {
                 let s = &mut self.objects.semaphores[sem.index()];
                 s.value += u64::from(n);
                 let mut woken = 0;
@@ -63,7 +63,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                     self.wake(w, cpu, Some(task));
                     woken += 1;
                 }
-                Attempt::Done(self.wake_cost(woken))
+                let more = self.wake_cost(woken);
+                if stay { Attempt::Stay(more) } else { Attempt::Done(more) }
             }
             Op::SemWait(sem) => {
                 if self.objects.take_semaphore(sem) {
@@ -203,7 +204,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Send { bytes: 0, .. } | Action::Receive { max: 0, .. } => {
                 "sends or receives nothing: at least 1 byte is allowed".to_owned()
             }
-            Action::SemPost { sem, .. } | Action::SemWait(sem) if sem.index() >= o.semaphores.len() => {
+            Action::SemPost { sem, .. } | Action::SemPostAndStay { sem, .. } | Action::SemWait(sem)
+                if sem.index() >= o.semaphores.len() =>
+            {
                 "uses a semaphore that does not exist".to_owned()
             }
             Action::Lock(m) | Action::Unlock(m) if m.index() >= o.mutexes.len() => {

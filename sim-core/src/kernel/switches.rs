@@ -87,8 +87,11 @@ impl KernelConfig {
     }
 }
 
+/// A change by its full name, and what it does.
+type Known = (&'static str, fn(&mut Rules));
+
 /// A rule by name, and how to apply it.
-fn known(name: &str) -> Option<(&'static str, fn(&mut Rules))> {
+fn known(name: &str) -> Option<Known> {
     let change = changes().map(|c| (c.id, c.apply));
     change.chain(switches().map(|s| (s.id, s.apply))).find(|(id, _)| *id == name)
 }

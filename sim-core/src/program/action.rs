@@ -78,6 +78,14 @@ pub enum Action {
         /// How much to add.
         n: u32,
     },
+    /// Adds to a semaphore in a system call that goes on: the task stays in the kernel up to the end of its next system call,
+    /// so that a wake-up preempts it no sooner unless the kernel preempts itself.
+    SemPostAndStay {
+        /// The semaphore.
+        sem: SemId,
+        /// How much to add.
+        n: u32,
+    },
     /// Take one from a semaphore; blocks at zero.
     SemWait(SemId),
     /// Take a mutex; blocks while another task holds it.

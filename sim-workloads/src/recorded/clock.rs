@@ -10,8 +10,8 @@ const UNPROVOKED_NS: u64 = 50_000;
 const MAX_STAMPS: usize = 10_000;
 /// What the path from a tick to its switch may vary.
 const WIDTH_NS: u64 = 40_000;
-/// Fewer stamps tell nothing.
-const FEWEST: usize = 3;
+/// Fewer stamps tell no frequency: a few fit one by chance.
+const FEWEST: usize = 9;
 
 /// Stamps behind ticks.
 #[derive(Debug, Default)]
@@ -67,8 +67,7 @@ impl Preemptions {
     pub(super) fn ticks(&self, hz: Option<u32>) -> Option<Ticks> {
         let candidates = hz.as_ref().map_or(&HZ[..], std::slice::from_ref);
         [&self.switches, &self.softirqs].iter().find_map(|stamps| {
-            // Without knowing the frequency a few stamps fit one by chance.
-            let enough = stamps.len() >= if hz.is_some() { FEWEST } else { 3 * FEWEST };
+            let enough = hz.is_some() || stamps.len() >= FEWEST;
             candidates.iter().filter(|_| enough).find_map(|hz| {
                 let switch_ns = densest(stamps, 1_000_000_000 / u64::from(*hz))?;
                 Some(Ticks { hz: *hz, switch_ns })
@@ -84,8 +83,8 @@ fn densest(stamps: &[u64], period: u64) -> Option<u64> {
     let n = phases.len();
     let phase = |i: usize| phases[i % n] + if i >= n { period } else { 0 };
     let (mut best, mut end) = ((0, 0), 0);
-    for start in 0..n {
-        while end < start + n && phase(end) <= phases[start] + WIDTH_NS {
+    for (start, first) in phases.iter().enumerate() {
+        while end < start + n && phase(end) <= first + WIDTH_NS {
             end += 1;
         }
         best = best.max((end - start, usize::MAX - start));
@@ -114,7 +113,8 @@ mod tests {
             assert_eq!(found.ticks(Some(hz)), Some(Ticks { hz, switch_ns: 7_000_100 % period }), "{hz}");
         }
         assert_eq!(seen((0..20).map(|i| i * i * 1_234_567)).ticks(None), None);
-        assert_eq!(seen(grid(4_000_000).take(2)).ticks(Some(250)), None);
+        assert_eq!(seen(grid(4_000_000).take(8)).ticks(None), None);
+        assert!(seen(grid(4_000_000).take(1)).ticks(Some(250)).is_some());
         // A grid around the end of the period.
         let around = (1..20).map(|i| i * 4_000_000 + if i % 2 == 0 { 1_000 } else { 0 } - 500);
         assert_eq!(seen(around).ticks(Some(250)).map(|t| t.switch_ns), Some(3_999_500));

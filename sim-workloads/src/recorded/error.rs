@@ -1,6 +1,6 @@
 //! Why a trace is refused.
 
-use super::reader::Limits;
+use super::stats::Limits;
 use std::io;
 use thiserror::Error;
 
@@ -35,6 +35,9 @@ pub enum TraceError {
     /// Not one scheduling event.
     #[error("{}", nothing(.0))]
     NoEvents(Box<Nothing>),
+    /// Scheduling events, but none that tells what a task does.
+    #[error("no task runs in it: {0} scheduling events, none of which is a switch, a wake-up or a fork")]
+    NoTasks(u64),
     /// A part of the trace was asked for in which nothing happens.
     #[error(
         "no scheduling event lies in the part asked for: the trace goes from {from_ns} to {to_ns} ns of its clock"

@@ -102,14 +102,34 @@ pub(super) struct Event {
 }
 
 /// All names of tasks, each once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Names {
     known: BTreeMap<Box<str>, NameIx>,
     all: Vec<Box<str>>,
 }
 
+impl Default for Names {
+    fn default() -> Names {
+        Names { known: BTreeMap::new(), all: vec!["unnamed".into()] }
+    }
+}
+
+impl NameIx {
+    /// No name: the trace does not know it.
+    pub(super) const UNKNOWN: NameIx = NameIx(0);
+}
+
+/// What tools print for the name of a task they do not know: `<...>`, `<unknown>`, or perf's `:PID`.
+fn is_placeholder(comm: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    comm == "<...>" || comm == "<unknown>" || comm.strip_prefix(':').is_some_and(number)
+}
+
 impl Names {
     pub(super) fn get(&mut self, comm: &str) -> NameIx {
+        if is_placeholder(comm) {
+            return NameIx::UNKNOWN;
+        }
         if let Some(ix) = self.known.get(comm) {
             return *ix;
         }

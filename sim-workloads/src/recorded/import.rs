@@ -4,8 +4,10 @@ use super::clock::{TICK_TO_SWITCH_NS, Ticks};
 use super::error::TraceError;
 use super::event::Names;
 use super::groups::GroupMap;
-use super::reader::{Form, Limits, Stats, read};
+use super::reader::read;
 use super::record::{Part, Recorder};
+use super::spread::Spread;
+use super::stats::{Form, Limits, Stats};
 use super::summary::Summary;
 use super::write::{Sleeps, Writer, time};
 use crate::scenario::MAX_STEPS;
@@ -49,7 +51,7 @@ pub fn summarize(source: impl Read, limits: &Limits, part: Part) -> Result<Summa
     Ok(Summary::of(&recorder, stats, &names))
 }
 
-/// Turns a trace into a scenario.
+/// Turns a trace into a scenario. Deviates: D-210.
 ///
 /// # Errors
 /// [`TraceError`].
@@ -61,6 +63,9 @@ pub fn import(source: impl Read, limits: &Limits, options: &Options) -> Result<I
     let ticks = recorder.preemptions.ticks(options.hz);
     let mut writer = Writer::new(&recorder, &names, &options.groups, options.sleeps, cpus, ticks);
     let tasks = writer.tasks();
+    if tasks.is_empty() {
+        return Err(TraceError::NoTasks(summary.stats.used));
+    }
     let notes = notes(&summary, &writer, ticks);
     let mut out = format!("# Imported from a recorded trace ({}).\n", summary.stats.form.name());
     for note in &notes {
@@ -79,9 +84,12 @@ pub fn import(source: impl Read, limits: &Limits, options: &Options) -> Result<I
     }
     out += "recorded_work = true\n\n[costs]\npreset = \"zero\"\n";
     let _ = writeln!(out, "tick_to_switch = \"{}\"", time(TICK_TO_SWITCH_NS));
-    for (cost, seen) in [("idle_exit", &recorder.idle_exits), ("irq_exit", &recorder.preempting)] {
-        if let Some(ns) = seen.percentile(50) {
-            let _ = writeln!(out, "{cost} = \"{}\"", time(ns));
+    let median = |seen: &Spread| seen.percentile(50);
+    let idle_exit = median(&recorder.idle_exits);
+    let ipi = median(&recorder.kicks).map(|ns| ns.saturating_sub(idle_exit.unwrap_or(0)));
+    for (cost, seen) in [("idle_exit", idle_exit), ("irq_exit", median(&recorder.preempting)), ("ipi", ipi)] {
+        if let Some(ns) = seen {
+            let _ = writeln!(out, "{cost} = \"{}\"", time(ns.min(MAX_DELAY_NS)));
         }
     }
     let _ = write!(out, "\n[run]\nwarmup = \"{}\"\n", time(writer.lead_ns));
@@ -94,6 +102,9 @@ pub fn import(source: impl Read, limits: &Limits, options: &Options) -> Result<I
     out += &tasks;
     Ok(Imported { scenario: out, notes, summary })
 }
+
+/// The largest delay of a machine that is believed.
+const MAX_DELAY_NS: u64 = 1_000_000;
 
 /// The ticks' phase in simulated time.
 fn phase(writer: &Writer<'_>, ticks: Ticks) -> u64 {

@@ -55,6 +55,19 @@ pub fn parse_line(line: &str) -> Line<'_> {
     lost(trimmed).unwrap_or(if is_stack(line) { Line::Stack } else { Line::Other })
 }
 
+/// Whether a text, of which this is the beginning, is a trace.
+pub fn is_trace(text: &str) -> bool {
+    let tells = |line: &str| {
+        line.starts_with("# tracer:")
+            || line.starts_with("CPU 0 is empty")
+            || matches!(parse_line(line), Line::Event(_))
+    };
+    text.lines().take(HEADING_LINES).any(tells)
+}
+
+/// Where a trace shows nothing of its kind so far into it, it is none.
+const HEADING_LINES: usize = 300;
+
 /// Headings of `trace-cmd report`, and where a CPU's buffer begins.
 fn is_heading(line: &str) -> bool {
     let value = |name: &str| {

@@ -1,8 +1,8 @@
 //! What a trace holds.
 
 use super::event::Names;
-use super::reader::Stats;
 use super::record::{Oddities, Recorder};
+use super::stats::Stats;
 use super::thread::Thread;
 use serde::Serialize;
 

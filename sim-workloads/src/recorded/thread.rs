@@ -16,6 +16,10 @@ pub(super) enum Step {
     Block { since: u64, end: Block },
     /// It woke another, or seemed to.
     Wake { wakee: ThreadIx, context: Context },
+    /// It was to be waited for by one that had woken it and given way to it, if the two answer each other.
+    Answer { to: ThreadIx },
+    /// It would have waited for the one it woke, had it not given way to it.
+    Await { from: ThreadIx },
     /// It made another.
     Fork(ThreadIx),
     /// Its priority was another one from here on.
@@ -39,6 +43,8 @@ pub(super) enum Block {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Woken {
     pub(super) at: u64,
+    /// On which CPU the event was.
+    pub(super) cpu: u32,
     /// The idle task was current.
     pub(super) idle: bool,
 }
@@ -90,6 +96,10 @@ pub(super) struct Thread {
     /// The CPU it was on, or was queued on, last.
     pub(super) on: Option<u32>,
     pub(super) steps: Vec<Step>,
+    /// Whom it woke last, and when.
+    pub(super) woke: Option<(ThreadIx, u64)>,
+    /// Who gave way to it as it woke.
+    pub(super) over: Option<ThreadIx>,
     pub(super) counts: Counts,
 }
 
@@ -120,6 +130,8 @@ impl Thread {
             head_ns: 0,
             on: None,
             steps: Vec::new(),
+            woke: None,
+            over: None,
             counts: Counts::default(),
         }
     }

@@ -37,6 +37,8 @@ struct Sleeps {
 pub(super) struct Wakers {
     /// Wakee, context, who was current (`None`: the idle task); how often.
     counts: BTreeMap<(ThreadIx, Context, Option<ThreadIx>), u64>,
+    /// Wakee and context; how often.
+    totals: BTreeMap<(ThreadIx, Context), u64>,
     sleeps: BTreeMap<ThreadIx, Sleeps>,
 }
 
@@ -50,6 +52,7 @@ impl Wakers {
         slept_ns: Option<u64>,
     ) {
         *self.counts.entry((wakee, context, current)).or_default() += 1;
+        *self.totals.entry((wakee, context)).or_default() += 1;
         let (Context::Unknown, Some(ns)) = (context, slept_ns) else { return };
         let sleeps = self.sleeps.entry(wakee).or_default();
         sleeps.all += 1;
@@ -64,8 +67,17 @@ impl Wakers {
             Context::Interrupt => false,
             Context::Softirq => !kernel_thread && (self.mutual(wakee, waker) || self.always(wakee, waker)),
             Context::Unknown if kernel_thread => self.mutual(wakee, waker) || self.always(wakee, waker),
-            Context::Unknown => !self.sleeps.get(&wakee).is_some_and(|s| s.alike * 2 >= s.all.max(2)),
+            Context::Unknown => self.sleeps.get(&wakee).is_none_or(|s| s.alike * 2 < s.all.max(2)),
         }
+    }
+
+    /// Whether two tasks wake each other in contexts of their own.
+    pub(super) fn answer(&self, one: ThreadIx, other: ThreadIx) -> bool {
+        let wakes = |waker, wakee| {
+            let contexts = [Context::Task, Context::Softirq, Context::Unknown];
+            contexts.iter().any(|context| self.counts.contains_key(&(wakee, *context, Some(waker))))
+        };
+        wakes(one, other) && wakes(other, one)
     }
 
     /// Whether the wakee wakes the waker, too.
@@ -76,9 +88,7 @@ impl Wakers {
 
     /// Whether it is nearly always this task that is current when the other wakes.
     fn always(&self, wakee: ThreadIx, waker: Waker) -> bool {
-        let of = |(_, times): (_, &u64)| *times;
-        let range = (wakee, waker.context, None)..=(wakee, waker.context, Some(ThreadIx(u32::MAX)));
-        let all: u64 = self.counts.range(range).map(of).sum();
+        let all = self.totals.get(&(wakee, waker.context)).copied().unwrap_or(0);
         let own = self.counts.get(&(wakee, waker.context, Some(waker.thread))).copied().unwrap_or(0);
         own >= 3 && own * 10 >= all * 9
     }

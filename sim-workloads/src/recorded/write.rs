@@ -1,10 +1,10 @@
-//! Writes what was recorded as a scenario.
+//! Writes what was recorded as a scenario. Deviates: D-214.
 
 use super::clock::Ticks;
 use super::event::Names;
 use super::groups::GroupMap;
 use super::record::{Recorder, real_time};
-use super::thread::{Block, Origin, Step, Thread, ThreadIx};
+use super::thread::{Origin, Step, Thread, ThreadIx};
 use super::wakers::{Waker, bound_to, is_kernel_thread};
 use crate::units::MAX_NAME;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,11 +14,8 @@ use std::fmt::Write;
 /// they run in it.
 const LEAD_NS: u64 = 10_000_000;
 
-/// A wake-up so long after a tick is one of the tick's own interrupt: timers of the wheel expire with ticks.
-const OF_THE_TICK_NS: u64 = 8_000;
-
-/// Deepest chain of forks written within each other; children below it start by themselves.
-const MAX_FORKS: usize = 40;
+/// From a wake-up to the switch where the trace shows none: an assumption.
+const WAKE_PATH_NS: u64 = 2_000;
 
 /// How sleeps end that no task of the trace ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,13 +50,15 @@ pub(super) struct Writer<'a> {
     pub(super) cpus: u32,
     /// The recorded kernel's ticks.
     pub(super) ticks: Option<Ticks>,
+    /// From a wake-up to the switch to the woken task.
+    pub(super) wake_path_ns: u64,
     /// Simulated time before the trace begins.
     pub(super) lead_ns: u64,
     pub(super) written: Written,
     /// Groups that tasks are in.
     pub(super) used_groups: BTreeSet<String>,
     /// Children to be written by themselves.
-    later: Vec<ThreadIx>,
+    pub(super) later: Vec<ThreadIx>,
     kernel_threads: BTreeMap<ThreadIx, bool>,
 }
 
@@ -73,6 +72,7 @@ impl<'a> Writer<'a> {
         ticks: Option<Ticks>,
     ) -> Writer<'a> {
         let heads: u64 = recorder.threads.iter().map(head).sum();
+        let wake_path_ns = recorder.preempting.percentile(50).unwrap_or(WAKE_PATH_NS);
         let lead_ns = LEAD_NS + heads.next_multiple_of(LEAD_NS);
         let kernel = |(i, t): (usize, &Thread)| (ThreadIx(i as u32), is_kernel_thread(names.text(t.comm)));
         let kernel_threads = recorder.threads.iter().enumerate().map(kernel).collect();
@@ -84,6 +84,7 @@ impl<'a> Writer<'a> {
             sleeps,
             cpus,
             ticks,
+            wake_path_ns,
             lead_ns,
             written,
             used_groups,
@@ -106,7 +107,7 @@ impl<'a> Writer<'a> {
         out
     }
 
-    fn thread(&self, ix: ThreadIx) -> &'a Thread {
+    pub(super) fn thread(&self, ix: ThreadIx) -> &'a Thread {
         &self.recorder.threads[ix.0 as usize]
     }
 
@@ -119,7 +120,7 @@ impl<'a> Writer<'a> {
         format!("{comm:.room$}-{number}")
     }
 
-    fn since_start(&self, at: u64) -> u64 {
+    pub(super) fn since_start(&self, at: u64) -> u64 {
         at.saturating_sub(self.recorder.from.unwrap_or(at)) + self.lead_ns
     }
 
@@ -160,7 +161,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A nice value from a priority; what is above all of them comes nearest with −20.
-    fn nice(&mut self, prio: Option<i16>) -> Option<i8> {
+    pub(super) fn nice(&mut self, prio: Option<i16>) -> Option<i8> {
         let prio = prio?;
         if !(100..=139).contains(&prio) {
             self.written.realtime += 1;
@@ -169,95 +170,9 @@ impl<'a> Writer<'a> {
         Some((prio - 120) as i8)
     }
 
-    fn caused(&self, wakee: ThreadIx, waker: Waker) -> bool {
+    pub(super) fn caused(&self, wakee: ThreadIx, waker: Waker) -> bool {
         let kernel_thread = self.kernel_threads.get(&wakee).copied().unwrap_or(false);
         self.recorder.wakers.caused(wakee, waker, kernel_thread)
-    }
-
-    fn steps(&mut self, ix: ThreadIx, depth: usize, out: &mut String) {
-        self.written.tasks += 1;
-        let at = "  ".repeat(depth);
-        let thread = self.thread(ix);
-        let (mut empty, mut run) = (true, 0);
-        for step in &thread.steps {
-            // What lies between two runs may turn out to be nothing.
-            if let Step::Run(ns) = step {
-                run += ns;
-            }
-            if !self.says(ix, step) {
-                continue;
-            }
-            if run > 0 {
-                let _ = writeln!(out, "{at}run {}", time(std::mem::take(&mut run)));
-            }
-            self.step(ix, *step, depth, &at, out);
-            empty = false;
-        }
-        if run > 0 || empty {
-            let last = if run > 0 { format!("run {}", time(run)) } else { "exit".to_owned() };
-            let _ = writeln!(out, "{at}{last}");
-        }
-    }
-
-    /// Whether a step is one in the program beside runs, which are summed up.
-    fn says(&self, ix: ThreadIx, step: &Step) -> bool {
-        match *step {
-            Step::Run(_) | Step::Block { end: Block::Forever, .. } => false,
-            Step::Wake { wakee, context } => self.caused(wakee, Waker { thread: ix, context }),
-            _ => true,
-        }
-    }
-
-    fn step(&mut self, ix: ThreadIx, step: Step, depth: usize, at: &str, out: &mut String) {
-        let _ = match step {
-            Step::Run(_) => Ok(()),
-            Step::Block { since, end } => return self.block(ix, since, end, at, out),
-            Step::Wake { wakee, .. } => writeln!(out, "{at}post {}", self.pair(ix, wakee)),
-            Step::Fork(child) => return self.fork(child, depth, at, out),
-            Step::Prio(prio) => self.nice(Some(prio)).map_or(Ok(()), |nice| writeln!(out, "{at}nice {nice}")),
-            Step::Exec(comm) => writeln!(out, "{at}exec {:.MAX_NAME$}", plain(self.names.text(comm))),
-        };
-    }
-
-    fn block(&mut self, ix: ThreadIx, since: u64, end: Block, at: &str, out: &mut String) {
-        let until = match end {
-            Block::By(_, waker) if self.caused(ix, waker) => {
-                self.written.woken += 1;
-                let _ = writeln!(out, "{at}wait {}", self.pair(waker.thread, ix));
-                return;
-            }
-            Block::By(until, _) | Block::Until(until) => until,
-            Block::Forever => return,
-        };
-        self.written.timers += 1;
-        let until = self.with_tick(until);
-        let _ = match self.sleeps {
-            Sleeps::Absolute => writeln!(out, "{at}sleep_until {}", time(self.since_start(until))),
-            Sleeps::Relative => writeln!(out, "{at}sleep {}", time(until.saturating_sub(since))),
-        };
-    }
-
-    /// When a wake-up happened; those in a tick's own interrupt happen with the tick.
-    fn with_tick(&self, at: u64) -> u64 {
-        let Some(ticks) = self.ticks else { return at };
-        let after = (at + ticks.period() - ticks.tick_ns()) % ticks.period();
-        if after <= OF_THE_TICK_NS { at - after } else { at }
-    }
-
-    fn fork(&mut self, child: ThreadIx, depth: usize, at: &str, out: &mut String) {
-        if depth >= MAX_FORKS {
-            self.written.deep += 1;
-            self.later.push(child);
-            return;
-        }
-        let _ = writeln!(out, "{at}fork {} {{", self.name(child));
-        self.steps(child, depth + 1, out);
-        let _ = writeln!(out, "{at}}}");
-    }
-
-    /// The semaphore by which one thread wakes another.
-    fn pair(&self, waker: ThreadIx, wakee: ThreadIx) -> String {
-        format!("{}:{}", number(self.thread(waker)), number(self.thread(wakee)))
     }
 }
 
@@ -266,7 +181,7 @@ fn head(thread: &Thread) -> u64 {
     real_time(thread.head_ns, thread.prio.map(|(first, _)| first))
 }
 
-fn number(thread: &Thread) -> String {
+pub(super) fn number(thread: &Thread) -> String {
     match thread.turn {
         0 => thread.pid.to_string(),
         turn => format!("{}.{turn}", thread.pid),
@@ -274,7 +189,7 @@ fn number(thread: &Thread) -> String {
 }
 
 /// A comm in the letters of names.
-fn plain(comm: &str) -> String {
+pub(super) fn plain(comm: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "_-.+:@".contains(c) { c } else { '.' };
     let name: String = comm.chars().map(plain).collect();
     if name.is_empty() { "unnamed".to_owned() } else { name }

@@ -161,6 +161,15 @@ impl JsonSchema for Step {
     }
 }
 
+/// A program: a list of steps, or a text with a step a line.
+pub(super) fn program_schema(generator: &mut SchemaGenerator) -> Schema {
+    let step = generator.subschema_for::<Step>().to_value();
+    json_schema!({ "anyOf": [
+        { "type": "array", "minItems": 1, "items": step },
+        { "type": "string", "minLength": 1, "description": "a step a line, like run 12us" },
+    ] })
+}
+
 /// The table of one action, with the keys that belong to it.
 fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value {
     let body = || json!({ "type": "array", "minItems": 1, "items": { "$ref": "#/definitions/Step" } });
@@ -183,7 +192,7 @@ fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value
         }
         "post" => {
             let n = generator.subschema_for::<Whole<u32, 1, 1_000_000>>().to_value();
-            table(&[(action, value)], &[("n", n)])
+            table(&[(action, value)], &[("n", n), ("stay", json!({ "type": "boolean" }))])
         }
         "epoll_wait" => {
             let timeout = generator.subschema_for::<Duration>().to_value();

@@ -37,6 +37,9 @@ pub enum Step {
         semaphore: String,
         /// How much to add.
         n: u32,
+        /// The task stays in the kernel: what follows, up to the end of the next system call, belongs to the same.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        stay: bool,
     },
     /// `{ wait = "semaphore" }`
     Wait(String),

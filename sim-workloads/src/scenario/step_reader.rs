@@ -51,7 +51,7 @@ pub(super) const ACTIONS: &[&str] = &[
 ];
 
 /// Keys that belong to certain actions.
-const DETAILS: &[&str] = &["bytes", "n", "timeout", "mutex", "every", "missed", "program", "do"];
+const DETAILS: &[&str] = &["bytes", "n", "timeout", "stay", "mutex", "every", "missed", "program", "do"];
 
 static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| [ACTIONS, DETAILS].concat());
 
@@ -108,6 +108,7 @@ struct Parts {
     action: Option<(&'static str, Step)>,
     bytes: Option<Bytes>,
     n: Option<u32>,
+    stay: Option<bool>,
     timeout: Option<Nanos>,
     mutex: Option<String>,
     every: Option<Nanos>,
@@ -127,7 +128,7 @@ impl Parts {
             "period" => Step::Period(map.next_value::<Duration>()?.0),
             "write" => Step::Write(PipeTransfer { pipe: name(map)?, bytes: Bytes(0) }),
             "read" => Step::Read(PipeTransfer { pipe: name(map)?, bytes: Bytes(0) }),
-            "post" => Step::Post { semaphore: name(map)?, n: 1 },
+            "post" => Step::Post { semaphore: name(map)?, n: 1, stay: false },
             "wait" => Step::Wait(name(map)?),
             "lock" => Step::Lock(name(map)?),
             "unlock" => Step::Unlock(name(map)?),
@@ -171,6 +172,7 @@ impl Parts {
         match key {
             "bytes" => self.bytes = Some(map.next_value()?),
             "n" => self.n = Some(map.next_value::<Whole<u32, 1, 1_000_000>>()?.0),
+            "stay" => self.stay = Some(map.next_value()?),
             "timeout" => self.timeout = Some(map.next_value::<Duration>()?.0),
             "mutex" => self.mutex = Some(name(map)?),
             "every" => self.every = Some(map.next_value::<Duration>()?.0),
@@ -192,7 +194,10 @@ impl Parts {
                 transfer.bytes = self.bytes.take().ok_or_else(|| missing("bytes"))?;
             }
             Step::EpollWait { timeout, .. } => *timeout = self.timeout.take(),
-            Step::Post { n, .. } => *n = self.n.take().unwrap_or(*n),
+            Step::Post { n, stay, .. } => {
+                *n = self.n.take().unwrap_or(*n);
+                *stay = self.stay.take().unwrap_or(*stay);
+            }
             Step::CondWait { mutex, .. } => *mutex = self.mutex.take(),
             Step::Timer { every, missed, .. } => {
                 *every = self.every.take().ok_or_else(|| missing("every"))?;
@@ -213,6 +218,7 @@ impl Parts {
         let unused = [
             ("bytes", "read and write", self.bytes.is_some()),
             ("n", "post", self.n.is_some()),
+            ("stay", "post", self.stay.is_some()),
             ("timeout", "epoll_wait", self.timeout.is_some()),
             ("mutex", "cond_wait", self.mutex.is_some()),
             ("every", "timer", self.every.is_some()),

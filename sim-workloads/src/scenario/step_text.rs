@@ -3,6 +3,7 @@
 //! ```text
 //! run 12us
 //! post 183:184        # wakes whoever waits for it
+//! post 183:185 stay   # and stays in the kernel up to the end of the next system call
 //! wait 184:183; sleep_until 1.5s
 //! fork child-185 {
 //!   run 3ms
@@ -132,15 +133,16 @@ fn timed(word: &str, rest: &str) -> Result<Step, String> {
 }
 
 fn named(word: &str, rest: &str) -> Result<Step, String> {
-    let (name, n) = rest.split_once(' ').unwrap_or((rest, "1"));
+    let (held, stay) = rest.strip_suffix(" stay").map_or((rest, false), |held| (held, true));
+    let (name, n) = held.split_once(' ').unwrap_or((held, "1"));
     check_name(name, true)?;
     let name = name.to_owned();
     Ok(match word {
         "post" => match n.trim().parse::<u32>() {
-            Ok(n) if (1..=1_000_000).contains(&n) => Step::Post { semaphore: name, n },
+            Ok(n) if (1..=1_000_000).contains(&n) => Step::Post { semaphore: name, n, stay },
             _ => return Err(format!("'{n:.40}' is no number of posts from 1 to 1000000")),
         },
-        _ if rest.contains(' ') => return Err(format!("'{rest:.60}' is more than one name")),
+        _ if stay || rest.contains(' ') => return Err(format!("'{rest:.60}' is more than one name")),
         "wait" => Step::Wait(name),
         "lock" => Step::Lock(name),
         "unlock" => Step::Unlock(name),
@@ -154,14 +156,15 @@ mod tests {
 
     #[test]
     fn steps_nest_and_share_lines() {
-        let text = "run 1us # work\npost a 2; wait b\n\nfork c {\n repeat 3 {\n yield }\n"
+        let text = "run 1us # work\npost a 2; post a stay; wait b\n\nfork c {\n repeat 3 {\n yield }\n"
             .replace("yield }", "yield\n }");
         let text = format!("{text}}}\nsleep_until 2s; nice -3; affinity 0-1; exit");
         let us = Dist::constant(Nanos::from_micros(1));
         let turns = Step::Repeat { times: 3, body: vec![Step::Yield] };
         let expected = vec![
             Step::Run(us),
-            Step::Post { semaphore: "a".to_owned(), n: 2 },
+            Step::Post { semaphore: "a".to_owned(), n: 2, stay: false },
+            Step::Post { semaphore: "a".to_owned(), n: 1, stay: true },
             Step::Wait("b".to_owned()),
             Step::Fork { name: "c".to_owned(), vfork: false, program: vec![turns] },
             Step::SleepUntil(Nanos::from_secs(2)),
@@ -176,7 +179,7 @@ mod tests {
     fn mistakes_name_their_line() {
         let cases = [
             ("run 1us\nrun 5", "line 2 of the program: 'run': '5' has no unit"),
-            ("run 400000min", "is too long"),
+            ("run 600000min", "is too long"),
             ("walk 5us", "line 1 of the program: unknown step 'walk': allowed are run, run_cpu"),
             ("post a b", "'b' is no number of posts"),
             ("wait a b", "'a b' is more than one name"),

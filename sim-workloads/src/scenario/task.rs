@@ -1,6 +1,7 @@
 //! The `[task.NAME]` tables.
 
 use super::group::{GroupPath, MAX_SESSION};
+use super::schema::program_schema;
 use super::step::Step;
 use super::step_reader::program;
 use crate::schema::{Names, PlainName, is_default};
@@ -70,7 +71,7 @@ pub struct TaskDef {
     pub process: Option<String>,
     /// What the tasks do. A task ends after the last step.
     #[serde(deserialize_with = "program")]
-    #[schemars(length(min = 1))]
+    #[schemars(schema_with = "program_schema")]
     pub program: Vec<Step>,
 }
 

@@ -92,6 +92,7 @@ impl<'a> Linker<'a> {
             Step::Read(transfer) => Op::Read(PipeId::new(id), transfer.bytes.0),
             Step::PutToken(_) => Op::Write(PipeId::new(id), 1),
             Step::TakeToken(_) => Op::Read(PipeId::new(id), 1),
+            Step::Post { n, stay: true, .. } => Op::PostAndStay(SemId::new(id), *n),
             Step::Post { n, .. } => Op::Post(SemId::new(id), *n),
             Step::Wait(_) => Op::Wait(SemId::new(id)),
             Step::Lock(_) => Op::Lock(MutexId::new(id)),
@@ -150,7 +151,7 @@ impl Op {
         match self {
             Op::Write(pipe, _) => Some(Feed::Write(*pipe)),
             Op::Read(pipe, _) => Some(Feed::Read(*pipe)),
-            Op::Post(sem, _) => Some(Feed::Post(*sem)),
+            Op::Post(sem, _) | Op::PostAndStay(sem, _) => Some(Feed::Post(*sem)),
             Op::Barrier(barrier) => Some(Feed::Arrive(*barrier)),
             Op::EpollPost(epoll) => Some(Feed::Ready(*epoll)),
             Op::Signal(condition) | Op::Broadcast(condition) => Some(Feed::Signal(*condition)),

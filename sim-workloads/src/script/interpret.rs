@@ -143,6 +143,7 @@ impl State {
             Op::Write(pipe, bytes) => Action::PipeWrite { pipe: *pipe, bytes: *bytes },
             Op::Read(pipe, bytes) => Action::PipeRead { pipe: *pipe, bytes: *bytes },
             Op::Post(sem, n) => Action::SemPost { sem: *sem, n: *n },
+            Op::PostAndStay(sem, n) => Action::SemPostAndStay { sem: *sem, n: *n },
             Op::Wait(sem) => Action::SemWait(*sem),
             Op::Lock(mutex) => Action::Lock(*mutex),
             Op::Unlock(mutex) => Action::Unlock(*mutex),

@@ -33,6 +33,7 @@ enum Op {
     Write(PipeId, u64),
     Read(PipeId, u64),
     Post(SemId, u32),
+    PostAndStay(SemId, u32),
     Wait(SemId),
     Lock(MutexId),
     Unlock(MutexId),

@@ -326,8 +326,9 @@ fn idle_policy_hogs_are_no_obstacle() {
     let latency = new.latencies("short");
     assert!(latency.count() >= 1900, "{}", latency.count());
     assert!(latency.quantile(0.99) < Nanos(50_000), "{}", latency.quantile(0.99));
-    // What the short tasks use, a tenth of a CPU each, and nothing else is missing.
-    between(new.shares("hog").iter().sum::<f64>() + new.shares("short").iter().sum::<f64>(), 7.97, 8.001);
+    // What the short tasks use, a tenth of a CPU each, and little else is missing: a CPU whose hog was pulled away while it
+    // ran a short task idles until it balances.
+    between(new.shares("hog").iter().sum::<f64>() + new.shares("short").iter().sum::<f64>(), 7.8, 8.001);
     between(new.shares("short").iter().sum(), 0.39, 0.41);
     let old = ran("kernel.profile=\"4.19\"").latencies("short");
     assert!(old.quantile(0.99) > Nanos(1_000_000), "{}", old.quantile(0.99));

@@ -1,5 +1,7 @@
 //! The corpora of the fuzz targets for scenarios and machines, replayed.
 
+#[path = "../../../fuzz/readers/groups.rs"]
+mod groups;
 #[path = "../../../fuzz/readers/hwloc.rs"]
 mod hwloc;
 #[path = "../../../fuzz/readers/imported.rs"]
@@ -8,6 +10,8 @@ mod imported;
 mod lscpu;
 #[path = "../../../fuzz/readers/machine.rs"]
 mod machine;
+#[path = "../../../fuzz/readers/recorded.rs"]
+mod recorded;
 #[path = "../../../fuzz/readers/rtapp.rs"]
 mod rtapp;
 #[path = "../../../fuzz/readers/scenario.rs"]
@@ -33,6 +37,12 @@ fn every_scenario_of_the_corpus_is_read_or_refused() {
 #[test]
 fn every_workload_of_the_corpus_is_read_or_refused() {
     replay("rtapp", 6, rtapp::read);
+}
+
+#[test]
+fn every_trace_of_the_corpus_is_read_or_refused() {
+    replay("recorded", 9, recorded::read);
+    replay("groups", 2, groups::read);
 }
 
 #[test]

@@ -281,10 +281,10 @@ fn sizes() {
     for deep in ["[".repeat(400_000), "{a=".repeat(300_000), format!("x = {}", "[".repeat(400_000))] {
         assert!(parse(&deep).is_err());
     }
-    let steps = "\"yield\",".repeat(60_000);
+    let steps = "\"yield\",".repeat(510_000);
     fails(
         &format!("[task.a]\nprogram = [{steps}]\n[task.b]\nprogram = [{steps}]"),
-        "1:2: the scenario has 120000 steps: at most 100000 are allowed",
+        "1:2: the scenario has 1020000 steps: at most 1000000 are allowed",
     );
     fails(
         "[task.a]\ncount = 60000\nprogram = [\"yield\"]\n[task.b]\ncount = 60000\nprogram = [\"yield\"]",

@@ -103,8 +103,13 @@ impl Lab {
         let ended = guest.wait(self.timeout, dir, say)?;
         let console = guest.console();
         let progress = Progress::of(&console);
-        let files = guest.files()?.ok_or_else(|| progress.failure(&console, &ended))?;
+        let files = guest.files()?.filter(|_| progress.error.is_none());
+        let files = files.ok_or_else(|| progress.failure(&console, &ended))?;
         files.check_settings()?;
+        let lost = files.lost_events()?;
+        if lost > 0 {
+            return Err(LabError::Lost(lost));
+        }
         let origin = Origin {
             kernel: kernel.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
             qemu: qemu.version.clone(),
@@ -112,10 +117,6 @@ impl Lab {
         };
         let label = format!("{}{}", place.prefix, image::release(&version));
         let capture = folder::write(place.folder, &label, place.name, plan, &files, &origin)?;
-        let lost = files.lost_events()?;
-        if lost > 0 {
-            return Err(LabError::Lost(lost));
-        }
         let (tick_ns, warnings) = (tick_ns(&files)?, progress.warnings);
         Ok(Ran { capture, kernel: version, qemu: qemu.version, tick_ns, warnings, took: started.elapsed() })
     }

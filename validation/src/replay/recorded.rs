@@ -3,7 +3,7 @@
 use super::schedule::{At, Measures, What, measure};
 use crate::capture::layout::Layout;
 use crate::capture::meta::Meta;
-use crate::capture::trace::{Trace, TraceKind, TraceLimits, read_trace};
+use crate::capture::trace::{Trace, TraceEvent, TraceKind, TraceLimits, read_trace};
 use crate::capture::tunables::{Tunables, parse_tunables};
 use crate::capture::{CaptureError, CaptureId, Problem, read_limited};
 use std::path::{Path, PathBuf};
@@ -89,8 +89,14 @@ impl Recorded {
                 Some(At { ns: e.at_ns, cpu: e.cpu, what })
             })
             .collect();
-        let ends = |e: Option<&crate::capture::trace::TraceEvent>| e.map_or(0, |e| e.at_ns);
-        measure(&events, ends(self.trace.events.first()), ends(self.trace.events.last()))
+        // As the import has it: what idle CPUs do begins nothing.
+        let first = self
+            .trace
+            .events
+            .iter()
+            .find(|e| !matches!(e.kind, TraceKind::Idle(_) | TraceKind::StatRuntime { .. }));
+        let ends = |e: Option<&TraceEvent>| e.map_or(0, |e| e.at_ns);
+        measure(&events, ends(first), ends(self.trace.events.last()))
     }
 }
 

@@ -1,5 +1,8 @@
 //! `cfsim import`: workloads of other programs as scenarios.
 
+mod auto;
+mod open;
+mod perf_data;
 mod summary;
 mod trace;
 
@@ -22,6 +25,7 @@ pub(crate) struct ImportArgs {
 enum Kind {
     RtApp(RtAppArgs),
     Trace(trace::TraceArgs),
+    Auto(auto::AutoArgs),
 }
 
 /// Turn an rt-app workload into a scenario
@@ -64,6 +68,7 @@ pub(crate) fn main(args: &ImportArgs, talk: Talk) -> Result<(), Failure> {
     match &args.kind {
         Kind::RtApp(args) => rtapp_workload(args, talk),
         Kind::Trace(args) => trace::main(args, talk),
+        Kind::Auto(args) => auto::main(args, talk),
     }
 }
 

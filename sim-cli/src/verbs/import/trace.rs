@@ -1,5 +1,6 @@
 //! `cfsim import trace`: what a recorded trace holds, and its workload.
 
+use super::open::open;
 use super::summary::TraceSummary;
 use super::write_scenario;
 use crate::failure::Failure;
@@ -11,8 +12,6 @@ use sim_core::kernel::Profile;
 use sim_workloads::recorded::{
     GroupMap, Limits, MAX_MAP_BYTES, Options, Part, Sleeps, TraceError, import, summarize,
 };
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Turn a recorded trace of scheduling events into a scenario
@@ -25,7 +24,7 @@ Examples:
   cfsim import trace sched.txt.gz --from 10s --to 12s --map groups.txt -o part.toml
 
 Reads what ftrace (/sys/kernel/tracing/trace), trace-cmd report, perf script, perf sched script, systrace and atrace write,
-plain or with gzip. Record sched_switch, sched_wakeup, sched_wakeup_new, sched_process_fork and sched_process_exit.
+plain or with gzip, perf.data, and trace.dat where trace-cmd is installed. Record sched_switch, sched_wakeup, sched_wakeup_new, sched_process_fork and sched_process_exit.
 
 Every task becomes a program: how long it ran, whom it woke, who woke it. What the trace shows to be woken by another task
 waits for that task; what a timer or an interrupt woke sleeps until then. Times include what the recorded machine took, so
@@ -66,13 +65,23 @@ pub(super) struct TraceArgs {
     output: Option<PathBuf>,
 }
 
-/// Opens a file; `-` is standard input.
-pub(super) fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
-    if file.as_os_str() == "-" {
-        return Ok(Box::new(std::io::stdin()));
+impl TraceArgs {
+    /// Everything as it is unless said otherwise.
+    pub(super) fn of(file: &Path, output: &Path) -> TraceArgs {
+        TraceArgs {
+            file: file.to_owned(),
+            summary: false,
+            format: Format::Text,
+            map: None,
+            from: Nanos::ZERO,
+            to: None,
+            sleeps: "absolute".to_owned(),
+            kernel: None,
+            hz: None,
+            cpus: None,
+            output: Some(output.to_owned()),
+        }
     }
-    let opened = File::open(file).map_err(|source| Failure::Read { file: file.to_owned(), source })?;
-    Ok(Box::new(opened))
 }
 
 pub(super) fn main(args: &TraceArgs, talk: Talk) -> Result<(), Failure> {

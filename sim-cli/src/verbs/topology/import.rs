@@ -6,7 +6,7 @@ use crate::load::read_text_up_to;
 use crate::output;
 use clap::Args;
 use sim_workloads::topology::{MAX_BYTES, idle_to_toml, read_idle_info, to_toml};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Write a machine as TOML, for the machine table of a scenario
 #[derive(Debug, Args)]
@@ -46,13 +46,35 @@ pub(crate) fn main(args: &ImportArgs) -> Result<(), Failure> {
         source.idle = Some(idle.spec);
         source.notes.extend(idle.notes);
     }
+    write(&source, args.output.as_deref())
+}
+
+/// Imports a machine from a file.
+pub(crate) fn import_file(file: &Path, output: &Path) -> Result<(), Failure> {
+    write(&Source::file(file)?, Some(output))
+}
+
+/// Imports the idle states that `cpupower idle-info` prints.
+pub(crate) fn import_idle_info(file: &Path, output: &Path) -> Result<(), Failure> {
+    let text = read_text_up_to(file, MAX_BYTES)?;
+    let failed = |error| Failure::Machine { place: file.display().to_string(), error };
+    let idle = read_idle_info(&text).map_err(failed)?;
+    let notes: String = idle.notes.iter().map(|note| format!("# {note}\n")).collect();
+    put(format!("# from {}\n{notes}[machine]\n{}", file.display(), idle_to_toml(&idle.spec)), Some(output))
+}
+
+fn write(source: &Source, output: Option<&Path>) -> Result<(), Failure> {
     let notes = source.notes.iter().map(|note| format!("# {note}\n"));
     let head = format!("# from {}\n{}", source.from, notes.collect::<String>());
     let idle = source.idle.as_ref().map(idle_to_toml).unwrap_or_default();
     let text = head + &to_toml(&source.topology) + &idle;
-    match &args.output {
+    put(text, output)
+}
+
+fn put(text: String, output: Option<&Path>) -> Result<(), Failure> {
+    match output {
         Some(file) => {
-            std::fs::write(file, text).map_err(|source| Failure::Create { file: file.clone(), source })
+            std::fs::write(file, text).map_err(|source| Failure::Create { file: file.to_owned(), source })
         }
         None => output::text(&text),
     }

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::load::read_text_up_to;
 use clap::{Args, Subcommand};
 use import::ImportArgs;
+pub(crate) use import::{import_file, import_idle_info};
 use show::ShowArgs;
 use sim_core::CpuMask;
 use sim_core::machine::topology::Topology;
@@ -128,7 +129,7 @@ pub(crate) fn machine_of(text: &str) -> Result<Arc<Topology>, Failure> {
 }
 
 /// Whether a text is TOML with a `[machine]` or a scenario rather than what other programs write.
-fn is_toml(text: &str) -> bool {
+pub(crate) fn is_toml(text: &str) -> bool {
     let table = |line: &str| {
         let line = line.trim_start();
         line.starts_with('[') || line.split_once('=').is_some_and(|(key, _)| !key.contains([',', ':', '<']))

@@ -15,8 +15,8 @@ use sim_core::kernel::weight::LoadWeight;
 /// Only first turns this soon after the beginning tell of it: whoever sleeps longer is placed anew.
 const WITHIN_NS: u64 = 50_000_000;
 
-/// Queues are not further apart than this, in virtual time: larger differences come of something else.
-const MOST_NS: u64 = 30_000_000;
+/// Half of the default `sched_latency` of one CPU: whoever is further behind is moved up to that as it wakes.
+const MOST_NS: u64 = 3_000_000;
 
 /// Real time for virtual time at a priority, or the other way round.
 pub(in crate::recorded) fn real_time(virtual_ns: u64, prio: Option<i16>) -> u64 {
@@ -40,13 +40,20 @@ impl Recorder {
         let thread = &mut self.threads[ix.0 as usize];
         thread.on = Some(cpu);
         let soon = at.saturating_sub(self.from.unwrap_or(at)) <= WITHIN_NS;
-        if soon && thread.origin == Origin::Before && thread.counts.cpu_ns == 0 {
+        if soon
+            && self.fresh.len() < MOST_FRESH
+            && thread.origin == Origin::Before
+            && thread.counts.cpu_ns == 0
+        {
             self.fresh.push((ix, cpu));
         }
     }
 
     /// A task got its turn on a CPU.
     pub(super) fn picked(&mut self, ix: ThreadIx, cpu: u32) {
+        if self.to.saturating_sub(self.from.unwrap_or(self.to)) > WITHIN_NS {
+            self.fresh.clear();
+        }
         if self.fresh.is_empty() {
             return;
         }
@@ -54,8 +61,8 @@ impl Recorder {
             self.fresh.swap_remove(at);
             let least = self.threads[ix.0 as usize].head_ns;
             if least > 0 {
-                let most = self.least_waiting(cpu).map_or(least + 2 * UNKNOWN_NS, |most| most.max(least));
-                self.threads[ix.0 as usize].head_ns = least.midpoint(most);
+                let most = self.least_waiting(cpu).map_or(u64::MAX, |most| most.max(least));
+                self.threads[ix.0 as usize].head_ns = least.max(UNKNOWN_NS.min(least.midpoint(most)));
             }
         }
         let thread = &self.threads[ix.0 as usize];
@@ -87,6 +94,9 @@ fn stands(thread: &Thread) -> u64 {
 
 /// Half of the default `sched_wakeup_granularity` of one CPU: it does not make wake-ups preempt by itself.
 const UNKNOWN_NS: u64 = 500_000;
+
+/// More tasks that wait for their first turn are not followed.
+const MOST_FRESH: usize = 256;
 
 /// More threads than this are not looked at.
 const MANY: usize = 2_000;

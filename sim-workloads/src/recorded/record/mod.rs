@@ -73,6 +73,8 @@ pub(super) struct Recorder {
     /// From wake-ups on idle CPUs, and from those that preempt, to the switch.
     pub(super) idle_exits: Spread,
     pub(super) preempting: Spread,
+    /// From wake-ups by another CPU's tasks on idle CPUs to the switch.
+    pub(super) kicks: Spread,
     pub(super) preemptions: Preemptions,
     /// Switches between tasks, the idle task among them.
     pub(super) switches: u64,
@@ -99,6 +101,7 @@ impl Recorder {
             waits: Spread::default(),
             idle_exits: Spread::default(),
             preempting: Spread::default(),
+            kicks: Spread::default(),
             preemptions: Preemptions::default(),
             switches: 0,
             waking: false,
@@ -142,7 +145,9 @@ impl Recorder {
     fn known(&mut self, task: Task) -> ThreadIx {
         match self.by_pid.get(&task.pid).copied() {
             Some(ix) if self.threads[ix.0 as usize].state != State::Dead => {
-                self.thread(ix).comm = task.comm;
+                if task.comm != NameIx::UNKNOWN {
+                    self.thread(ix).comm = task.comm;
+                }
                 ix
             }
             _ => {
@@ -188,6 +193,10 @@ impl Recorder {
 impl Sink for Recorder {
     fn event(&mut self, event: &Event, _: &Names) -> Result<(), TraceError> {
         let at = event.at_ns;
+        // What is not about tasks may carry stamps of its own, and does not begin anything.
+        if self.begins.is_none() && matches!(event.kind, Kind::Other | Kind::Lost) {
+            return Ok(());
+        }
         let since = at - *self.begins.get_or_insert(at);
         self.latest = at;
         if since < self.part.from_ns || self.part.to_ns.is_some_and(|to| since > to) {

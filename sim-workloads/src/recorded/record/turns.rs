@@ -102,14 +102,31 @@ impl Recorder {
             self.run_until(other, self.cpus[&cpu].last);
             self.thread(other).state = State::Unknown;
         }
+        let gave_way = (left == Left::Runnable && prev.pid != 0).then(|| self.known(prev));
         let before = match left {
             _ if prev.pid == 0 => Before::Idle,
             Left::Runnable => Before::Preempted,
             _ => Before::Left,
         };
         let curr = if next.pid == 0 { None } else { Some(self.arrive(next, before, at, cpu)?) };
+        if let (Some(waker), Some(wakee)) = (gave_way, curr) {
+            let at_once = |(woken, since): (ThreadIx, u64)| woken == wakee && at - since <= AT_ONCE_NS;
+            self.thread(wakee).over = self.thread(waker).woke.is_some_and(at_once).then_some(waker);
+        }
         let here = self.cpus.entry(cpu).or_default();
         (here.curr, here.switched) = (curr, at);
+        Ok(())
+    }
+
+    /// A task is about to wait. If one that woke it gave way to it and has waited since, that one does not wait for an answer
+    /// only because the answer is there when it goes on: in another order it would. Deviates: D-213.
+    fn answer(&mut self, ix: ThreadIx) -> Result<(), TraceError> {
+        let Some(waker) = self.thread(ix).over.take() else { return Ok(()) };
+        let gave_way = matches!(self.threads[waker.0 as usize].state, State::Runnable { woken: None });
+        if gave_way && self.thread(waker).woke.is_some_and(|(woken, _)| woken == ix) {
+            self.push(ix, Step::Answer { to: waker })?;
+            self.push(waker, Step::Await { from: ix })?;
+        }
         Ok(())
     }
 
@@ -118,6 +135,9 @@ impl Recorder {
         match left {
             Left::Runnable => counts.involuntary += 1,
             _ => counts.voluntary += 1,
+        }
+        if left == Left::Blocked {
+            self.answer(ix)?;
         }
         self.thread(ix).state = match left {
             Left::Runnable => State::Runnable { woken: None },
@@ -144,6 +164,7 @@ impl Recorder {
                 self.waits.add(ns);
                 match before {
                     Before::Idle if woken.idle => self.idle_exits.add(ns),
+                    Before::Idle if woken.cpu != cpu => self.kicks.add(ns),
                     Before::Preempted if !woken.idle && ns <= AT_ONCE_NS => self.preempting.add(ns),
                     _ => {}
                 }
@@ -165,6 +186,7 @@ impl Recorder {
         }
         self.note_prio(ix, next.prio)?;
         self.picked(ix, cpu);
+        self.thread(ix).woke = None;
         let thread = self.thread(ix);
         thread.state = State::Running { cpu, since: at };
         thread.first_cpu.get_or_insert(cpu);

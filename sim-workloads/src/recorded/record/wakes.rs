@@ -41,7 +41,7 @@ impl Recorder {
             self.fork(event, event.current, task)?;
         }
         let ix = self.known(task);
-        let woken = Woken { at: event.at_ns, idle: event.current.pid == 0 };
+        let woken = Woken { at: event.at_ns, cpu: event.cpu, idle: event.current.pid == 0 };
         let slept = match self.threads[ix.0 as usize].state {
             State::Born => {
                 self.thread(ix).state = State::Runnable { woken: Some(woken) };
@@ -70,6 +70,7 @@ impl Recorder {
             Some(waker) => {
                 self.end_block(ix, Block::By(at, waker));
                 self.push(waker.thread, Step::Wake { wakee: ix, context: event.context })?;
+                self.thread(waker.thread).woke = Some((ix, event.at_ns));
             }
             None => self.end_block(ix, Block::Until(at)),
         }

@@ -1,6 +1,7 @@
 //! What of a scenario's machine, run and tasks the lab can stand in for.
 
 use super::{MAX_CPUS, MAX_DURATION_NS, Refusal};
+use crate::capture::spec::Limits;
 use sim_workloads::scenario::{Scenario, Step, TaskDef};
 
 /// CPUs of the guest.
@@ -84,14 +85,48 @@ pub(super) fn limit(scenario: &Scenario) -> Result<Option<u64>, Refusal> {
 }
 
 fn endless(steps: &[Step]) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Forever(_) => true,
+    steps.iter().any(|step| matches!(step, Step::Forever(_)) || endless(inside(step)))
+}
+
+/// Refuses more tasks and steps than the driver's tables hold, before they are multiplied out.
+pub(super) fn size(scenario: &Scenario) -> Result<(), Refusal> {
+    let (mut tasks, mut steps) = (0_u64, 0_u64);
+    for task in &scenario.tasks {
+        tasks += u64::from(task.count);
+        steps = steps.saturating_add(u64::from(task.count).saturating_mul(nodes(&task.program)));
+        let too_many = |n: u64, max: usize, what: &str| {
+            let what = format!("{n} {what} so far: the guest's driver has room for {max}");
+            Err(Refusal::new(&["task", &task.name], what))
+        };
+        if tasks > Limits::TASKS as u64 {
+            return too_many(tasks, Limits::TASKS, "tasks");
+        }
+        if steps >= Limits::NODES as u64 {
+            return too_many(steps, Limits::NODES - 1, "steps");
+        }
+    }
+    Ok(())
+}
+
+/// Steps of a program, those inside others included.
+fn nodes(steps: &[Step]) -> u64 {
+    let one = |step: &Step| match step {
+        Step::Count(n) => *n,
+        step => 1_u64.saturating_add(nodes(inside(step))),
+    };
+    steps.iter().map(one).fold(0, u64::saturating_add)
+}
+
+/// The steps inside a step.
+fn inside(step: &Step) -> &[Step] {
+    match step {
         Step::Fork { program: body, .. }
         | Step::Repeat { body, .. }
         | Step::For { body, .. }
-        | Step::Until { body, .. } => endless(body),
-        _ => false,
-    })
+        | Step::Until { body, .. }
+        | Step::Forever(body) => body,
+        _ => &[],
+    }
 }
 
 /// A task's own settings.

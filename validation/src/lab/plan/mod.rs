@@ -84,6 +84,7 @@ impl Plan {
             tasks: Vec::new(),
             objects: Vec::new(),
         };
+        check::size(scenario)?;
         for task in &scenario.tasks {
             add_tasks(scenario, task, cpus, &mut spec)?;
         }

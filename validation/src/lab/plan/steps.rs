@@ -88,7 +88,8 @@ impl Steps<'_> {
             Step::Period(Nanos(ns)) if *ns > 0 => LabStep::Period(*ns),
             Step::Write(t) => LabStep::Write(self.pipe(&t.pipe, t.bytes.0)?, t.bytes.0 as u32),
             Step::Read(t) => LabStep::Read(self.pipe(&t.pipe, t.bytes.0)?, t.bytes.0 as u32),
-            Step::Post { semaphore, n } => LabStep::Post(self.semaphore(semaphore)?, *n),
+            // What stays in the kernel there does so in the guest, too: a post is a system call.
+            Step::Post { semaphore, n, .. } => LabStep::Post(self.semaphore(semaphore)?, *n),
             Step::Wait(semaphore) => LabStep::Wait(self.semaphore(semaphore)?),
             Step::Barrier(name) => {
                 let Some(barrier) = self.scenario.objects.barriers.get(name) else {

@@ -107,6 +107,8 @@ fn what_the_guest_cannot_do_is_refused_by_name_and_place() {
         ),
         (task(r#"{ nice = 5 }"#), "task.t.program.0", "no step 'nice'"),
         (task(r#"{ vfork = "c", program = ["exit"] }"#), "task.t.program.0", "vfork"),
+        (hog.replace("[task.t]", "[task.t]\ncount = 1000"), "task.t", "512"),
+        (task(r#"{ count = 1000000 }"#), "task.t", "65535"),
         (task(r#"{ count = 100 }"#), "task.t.program.0", "64"),
         (
             format!("{}[semaphores.s]\nvalue = 1\n", task(r#"{ wait = "s" }, { post = "s" }"#)),
