@@ -8,6 +8,7 @@ use crate::gzip::{self, Gzip};
 use crate::hackbench::{self, Hackbench};
 use crate::kernel_compile::{self, KernelCompile};
 use crate::netperf::{self, Netperf};
+use crate::pigz::{self, Pigz};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::engine::TaskInfo;
@@ -179,6 +180,8 @@ workloads! {
     netperf: Netperf, netperf::HEADLINES;
     /// `[workload.gzip]`
     gzip: Gzip, gzip::HEADLINES;
+    /// `[workload.pigz]`
+    pigz: Pigz, pigz::HEADLINES;
     /// `[workload.hackbench]`
     hackbench: Hackbench, hackbench::HEADLINES;
     /// `[workload.cyclictest]`

@@ -178,7 +178,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Barrier(barrier) => (c.futex, Op::Barrier(barrier)),
             Action::WaitChild => (Nanos::ZERO, Op::WaitChild),
             Action::WaitChildren => (Nanos::ZERO, Op::WaitChildren),
-            Action::Fork(_) | Action::Vfork(_) => (c.fork, Op::Kernel(action)),
+            Action::Fork(_) | Action::Thread(_) | Action::Vfork(_) => (c.fork, Op::Kernel(action)),
             Action::Exec { .. } if self.cpus.len() > 1 => (Nanos::ZERO, Op::SchedExec(action)),
             Action::Exec { .. } => (c.exec, Op::Kernel(action)),
             Action::SetNice(_) | Action::SetPolicy(_) | Action::SetAffinity(_) | Action::MoveToGroup(_) => {
@@ -211,6 +211,11 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         match action {
             Action::Fork(child) => {
                 self.fork(task, *child)?;
+                return Ok(Attempt::Done(self.wake_cost(1)));
+            }
+            Action::Thread(child) => {
+                let child = self.fork(task, *child)?;
+                self.share_process(task, child);
                 return Ok(Attempt::Done(self.wake_cost(1)));
             }
             Action::Vfork(child) => {

@@ -150,6 +150,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     pub fn set_process(&mut self, task: TaskId, process: u32) {
         self.tasks[task.index()].process = Some(process);
     }
+
+    /// A task starts a thread of its own process; numbers of processes that threads start count down from the highest.
+    pub(super) fn share_process(&mut self, task: TaskId, thread: TaskId) {
+        let process = *self.tasks[task.index()].process.get_or_insert(u32::MAX - task.0);
+        self.tasks[thread.index()].process = Some(process);
+    }
 }
 
 /// Who a task is, for reports.

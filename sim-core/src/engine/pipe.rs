@@ -75,9 +75,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let moved = left.min(p.open_to(side));
         p.move_bytes(side, moved);
         let more = p.open_to(side) > 0;
-        // A page that is not empty yet gives no room.
-        let other = moved > 0 && p.open_to(side.other()) > 0;
-        let woken = if other { self.pipe_wake(cpu, task, pipe, side.other(), edge) } else { 0 };
+        let woken = if moved > 0 { self.pipe_wake(cpu, task, pipe, side.other(), edge) } else { 0 };
         let left = left - moved;
         if left > 0 {
             self.objects.pipes[pipe.index()].waiters(side).push_back(task);

@@ -125,6 +125,8 @@ pub enum Action {
     },
     /// Create a child; the parent goes on.
     Fork(Box<ChildSpec>),
+    /// As [`Action::Fork`], but the child is a thread of the same process.
+    Thread(Box<ChildSpec>),
     /// `vfork(2)`, `posix_spawn(3)`: create a child and sleep until it execs or exits.
     Vfork(Box<ChildSpec>),
     /// Wait for one child to exit; returns at once when there is none.
@@ -188,7 +190,7 @@ pub struct TaskSpec {
     pub program: Box<dyn Program>,
 }
 
-/// A task made by [`Action::Fork`] or [`Action::Vfork`]: nice, policy, affinity, group and timer slack come from the
+/// A task made by [`Action::Fork`], [`Action::Thread`] or [`Action::Vfork`]: nice, policy, affinity, group and timer slack come from the
 /// parent.
 pub struct ChildSpec {
     /// Name shown in reports.

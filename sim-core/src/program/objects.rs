@@ -27,7 +27,7 @@ pub struct Pipe {
 }
 
 /// The pages of a pipe with messages of one size, each of which holds so many whole messages: a page has room again only
-/// once all that was in it has been read. pipe(7), `PIPE_BUF`; measured under Linux 6.1 (`validation/programs/README.md`).
+/// once all that was in it has been read, yet each read of a full pipe wakes a writer. pipe(7), `PIPE_BUF`; measured under Linux 6.1 (`validation/programs/README.md`).
 #[derive(Debug, Clone)]
 pub struct Pages {
     /// Bytes of a full page.

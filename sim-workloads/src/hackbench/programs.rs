@@ -94,7 +94,8 @@ impl Main {
             let first = (group * fds) as usize;
             batches(Sender { plan, times, first, sent: None })
         };
-        Action::Fork(Box::new(ChildSpec { name: kind.to_owned(), path, program }))
+        let child = Box::new(ChildSpec { name: kind.to_owned(), path, program });
+        if self.plan.spec.threads { Action::Thread(child) } else { Action::Fork(child) }
     }
 }
 

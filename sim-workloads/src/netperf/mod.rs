@@ -1,6 +1,8 @@
 //! netperf over loopback: the streams and the request/response tests.
 //!
 //! ```text
+//! sh ── starts netserver, waits a little, starts netperf
+//!
 //! netperf ──── control connection ──── netserver ── forks ── netserver (child)
 //!    └──────── data connection ──────────────────────────────────┘
 //! ```
@@ -42,7 +44,7 @@ const LEAST: (u64, u64) = (4608, 2304);
 
 /// Parameters of a netperf test: the table `[workload.netperf]`. Options of the real program stand in brackets.
 ///
-/// Paths of the tasks: `netperf/client`, `netperf/netserver` and `netperf/netserver/child`.
+/// Paths of the tasks: `netperf` (the shell), `netperf/client`, `netperf/netserver` and `netperf/netserver/child`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Netperf {
@@ -85,6 +87,10 @@ pub struct Netperf {
     /// `TCP_NODELAY` on both ends (`-D`).
     #[serde(default)]
     pub nodelay: bool,
+    /// From the start of netserver to that of netperf: 30 ms unless given.
+    #[serde(default = "head_start", with = "crate::units::duration", rename(serialize = "head_start_ns"))]
+    #[schemars(with = "Duration")]
+    pub head_start: Nanos,
     /// CPU time of netperf from its start to the control message. Default (traced): 2 ms.
     #[serde(default = "setup")]
     pub setup: Dist,
@@ -121,6 +127,9 @@ fn default_name() -> String {
 }
 fn one_byte() -> Bytes {
     Bytes(1)
+}
+fn head_start() -> Nanos {
+    Nanos::from_millis(30)
 }
 fn setup() -> Dist {
     Dist::constant(Nanos::from_micros(2000))
@@ -184,6 +193,7 @@ impl Netperf {
             local_buffer: None,
             remote_buffer: None,
             nodelay: false,
+            head_start: head_start(),
             setup: setup(),
             accept: accept(),
             prepare: prepare(),
@@ -233,20 +243,16 @@ impl Model for Netperf {
             false => objects.add_udp(&path, [local.1, remote.1]),
         };
         let plan = programs::Plan { spec: self.clone(), seed: builder.seed, control, data };
-        let server = (format!("{}/netserver", self.name), "netserver", programs::netserver(&plan));
-        let client = (format!("{}/client", self.name), "netperf", programs::netperf(&plan));
-        for (path, name, program) in [server, client] {
-            builder.add_task(TaskSpec {
-                name: name.to_owned(),
-                path,
-                start: Instant::ZERO,
-                nice: 0,
-                policy: Policy::Normal,
-                affinity: None,
-                group: GroupId::ROOT,
-                program,
-            });
-        }
+        builder.add_task(TaskSpec {
+            name: "sh".to_owned(),
+            path: self.name.clone(),
+            start: Instant::ZERO,
+            nice: 0,
+            policy: Policy::Normal,
+            affinity: None,
+            group: GroupId::ROOT,
+            program: programs::shell(&plan),
+        });
     }
 
     /// Bytes are counted by netserver's child in streams, transactions by netperf; the time of the test is what netperf's

@@ -55,7 +55,7 @@ struct Client {
     awaited: u64,
 }
 
-pub(super) fn netperf(plan: &Plan) -> Box<dyn Program> {
+fn netperf(plan: &Plan) -> Box<dyn Program> {
     let times = Times::of(plan, "client");
     let plan = plan.clone();
     batches(Client { plan, times, phase: Phase::Setup, began: Instant::ZERO, sent: 0, awaited: 0 })
@@ -173,7 +173,7 @@ impl Batches for Child {
 }
 
 /// The daemon: waits for one client, forks, and waits for the child.
-pub(super) fn netserver(plan: &Plan) -> Box<dyn Program> {
+fn netserver(plan: &Plan) -> Box<dyn Program> {
     let mut times = Times::of(plan, "netserver");
     let child = Child {
         plan: plan.clone(),
@@ -181,17 +181,27 @@ pub(super) fn netserver(plan: &Plan) -> Box<dyn Program> {
         phase: Phase::Setup,
         awaited: plan.spec.request_size.0,
     };
-    let child = ChildSpec {
-        name: "netserver".to_owned(),
-        path: format!("{}/netserver/child", plan.spec.name),
-        program: batches(child),
-    };
-    let steps = [
-        Action::Receive { socket: plan.control[1], max: CONTROL },
-        times.run(&plan.spec.accept),
-        Action::Fork(Box::new(child)),
+    let child = fork(plan, "netserver", "netserver/child", batches(child));
+    let request = Action::Receive { socket: plan.control[1], max: CONTROL };
+    play([request, times.run(&plan.spec.accept), child, Action::WaitChildren])
+}
+
+/// Starts netserver, later netperf, and waits for both.
+pub(super) fn shell(plan: &Plan) -> Box<dyn Program> {
+    play([
+        fork(plan, "netserver", "netserver", netserver(plan)),
+        Action::Sleep(plan.spec.head_start),
+        fork(plan, "netperf", "client", netperf(plan)),
         Action::WaitChildren,
-    ];
+    ])
+}
+
+fn fork(plan: &Plan, name: &str, path: &str, program: Box<dyn Program>) -> Action {
+    let path = format!("{}/{path}", plan.spec.name);
+    Action::Fork(Box::new(ChildSpec { name: name.to_owned(), path, program }))
+}
+
+fn play<const N: usize>(steps: [Action; N]) -> Box<dyn Program> {
     let mut steps = steps.into_iter();
     Box::new(move |_: &ProgramContext| steps.next().unwrap_or(Action::Exit))
 }

@@ -31,7 +31,7 @@ fn toml_and_top_level() {
         "1:8: 99999999999999999999 is beyond whole numbers, which go up to 9223372036854775807",
     );
     fails("name = 1979-05-27", "1:8: found a date, expected a string");
-    let models = "kernel_compile, netperf, gzip, hackbench, cyclictest, dbench, open_loop, perf_bench_sched_messaging, \
+    let models = "kernel_compile, netperf, gzip, pigz, hackbench, cyclictest, dbench, open_loop, perf_bench_sched_messaging, \
                   perf_bench_sched_pipe, schbench, stress_ng, tbench, thread_pool";
     fails("[workload.make]", &format!("1:11: unknown key 'make': allowed are {models}"));
     fails("workload = 3", "1:12: found the number 3, expected a table of workloads");

@@ -170,6 +170,10 @@ fn keys_are_those_the_readers_know() {
         ("at = [{ zz = 1 }]", "ChangeSpec"),
         ("at = [{ time = \"1s\", task.t.zz = 1 }]", "TaskChange"),
         ("workload.kernel_compile.zz = 1", "KernelCompile"),
+        ("workload.netperf.zz = 1", "Netperf"),
+        ("workload.gzip.zz = 1", "Gzip"),
+        ("workload.pigz.zz = 1", "Pigz"),
+        ("workload.hackbench.zz = 1", "Hackbench"),
     ];
     for (text, name) in places {
         let error = Scenario::parse(text, "test.toml", &[]).unwrap_err();

@@ -71,11 +71,11 @@ pub fn compare(records: &[Record], constants: &Constants) -> Result<ProgramsRepo
     Ok(ProgramsReport { cells: cells.collect::<Result<_, _>>()? })
 }
 
-/// The baselines of a record: runs under `d8` of the same program, kernel and repetition, or else of any repetition.
+/// The baselines of a record: runs under `d8` of the same program and kernel, with the same call where repetitions differ in
+/// it.
 fn baselines<'a>(record: &Record, records: &'a [Record]) -> Vec<&'a Record> {
-    let alike = || records.iter().filter(|r| r.is_baseline() && r.is_alike(record));
-    let same: Vec<&Record> = alike().filter(|r| r.rep == record.rep).collect();
-    if same.is_empty() { alike().collect() } else { same }
+    let same = |r: &&Record| !Program::of(record).is_some_and(Program::differs_by_rep) || r.rep == record.rep;
+    records.iter().filter(|r| r.is_baseline() && r.is_alike(record)).filter(same).collect()
 }
 
 fn cell(record: &Record, records: &[Record], constants: &Constants) -> Result<Cell, RunError> {

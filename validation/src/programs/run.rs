@@ -69,7 +69,7 @@ fn once(
 ///
 /// # Errors
 /// When the scenario is refused or a run does not end by itself.
-pub fn simulate(
+pub(super) fn simulate(
     program: Program,
     record: &Record,
     constants: &Constants,

@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(summary.stats.form, Form::Ftrace);
         assert_eq!((summary.stats.malformed, summary.stats.incomplete), (0, 0));
         assert_eq!(summary.stats.events, script.stats.events);
-        assert_eq!((summary.switches, summary.cpus), (script.switches, script.cpus));
+        assert_eq!((summary.switches, &summary.cpus), (script.switches, &script.cpus));
         // Stamps of perf script are microseconds.
         let of = |s: &sim_workloads::recorded::Summary| {
             s.tasks.iter().map(|t| (t.pid, (t.voluntary, t.involuntary))).collect::<BTreeMap<_, _>>()
