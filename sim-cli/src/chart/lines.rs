@@ -3,12 +3,15 @@
 use super::scale::Scale;
 use super::{Anchor, COLOURS, GREY, Svg};
 
+/// A value with its 95 % interval.
+pub(crate) type Value = (f64, Option<(f64, f64)>);
+
 /// A line with the intervals of its values.
 pub(crate) struct Line {
     /// Its name.
     pub(crate) name: String,
     /// Value and interval at each place along the axis; none where there is none.
-    pub(crate) values: Vec<Option<(f64, Option<(f64, f64)>)>>,
+    pub(crate) values: Vec<Option<Value>>,
 }
 
 const WIDTH: f64 = 640.0;
