@@ -59,9 +59,6 @@ pub(super) fn refuse_other_machines(scenario: &Scenario, plain: bool) -> Result<
         let what = "workload models are not known to the guest's driver, only tasks with steps";
         return Err(Refusal::new(&["workload"], what));
     }
-    if scenario.tasks.is_empty() {
-        return Err(Refusal::new(&[], "the scenario has no task"));
-    }
     Ok(())
 }
 
@@ -77,15 +74,8 @@ pub(super) fn limit(scenario: &Scenario) -> Result<Option<u64>, Refusal> {
             );
             Err(Refusal::new(&["run", "duration"], what))
         }
-        None if scenario.tasks.iter().any(|t| endless(&t.program)) => {
-            Err(Refusal::new(&["run"], "tasks run for ever: say for how long (run.duration, --duration)"))
-        }
         _ => Ok(duration),
     }
-}
-
-fn endless(steps: &[Step]) -> bool {
-    steps.iter().any(|step| matches!(step, Step::Forever(_)) || endless(inside(step)))
 }
 
 /// Refuses more tasks and steps than the driver's tables hold, before they are multiplied out.

@@ -133,12 +133,6 @@ fn what_the_guest_cannot_do_is_refused_by_name_and_place() {
         (format!("{hog}[machine]\ncpus = 100\n"), "machine", "1 to 16"),
         (format!("{hog}[machine]\ntopology = \"1x1x2x2\"\n"), "machine.topology", "--smp"),
         (hog.replace("1s", "100s"), "run.duration", "60 s"),
-        (
-            hog.replace("[run]\nduration = \"1s\"\n", "")
-                .replace("{ run = \"1ms\" }", "{ forever = [{ run = \"1ms\" }] }"),
-            "run",
-            "for ever",
-        ),
         (hog.replace("task.t", "task.much-too-long-a-name"), "task.much-too-long-a-name", "15"),
         (
             format!("{hog}[task.t1]\nprogram = [{{ run = \"1ms\" }}]\n[task.t2]\nprogram = []\n")
@@ -146,12 +140,6 @@ fn what_the_guest_cannot_do_is_refused_by_name_and_place() {
                 .replace("[task.t]\n", "[task.t]\ncount = 3\n"),
             "task.t1",
             "rename",
-        ),
-        ("[run]\nduration = \"1s\"\n".to_owned(), "", "no task"),
-        (
-            "[run]\nduration = \"1s\"\n[workload.kernel_compile]\njobs = 2\n".to_owned(),
-            "workload",
-            "workload models",
         ),
     ];
     for (text, at, why) in cases {
