@@ -72,6 +72,7 @@ fn keyword_holds(
         "enum" => refuse(!list().contains(value), at, &format!("none of {argument}")),
         "minimum" => bound(|x, limit| x >= limit),
         "maximum" => bound(|x, limit| x <= limit),
+        "minLength" => refuse(value.as_str().is_some_and(|s| s.is_empty()), at, "empty"),
         "minItems" => length(|n, limit| n >= limit),
         "maxItems" => length(|n, limit| n <= limit),
         "anyOf" => {
