@@ -8,7 +8,7 @@ pub(crate) fn read(data: &[u8]) {
     let limits = Limits { bytes: 1 << 20, line: 512, tasks: 200, cpus: 63 };
     let summary = summarize(data, &limits, Part::default());
     let groups = GroupMap::parse("a /x\nb* /x/y\n/x 50").expect("it is a map");
-    let sleeps = if data.len() % 2 == 0 { Sleeps::Absolute } else { Sleeps::Relative };
+    let sleeps = if data.len().is_multiple_of(2) { Sleeps::Absolute } else { Sleeps::Relative };
     let options = Options { groups, sleeps, ..Options::default() };
     match import(data, &limits, &options) {
         Err(error) => assert!(!error.to_string().is_empty()),

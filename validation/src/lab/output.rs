@@ -1,6 +1,6 @@
 //! What a guest leaves: its console, and files in the memory it shares.
 //!
-//! The memory starts with `CFSIMLAB` and the length of what follows; then files, each a head line `NAME LENGTH` of [`HEAD`]
+//! The memory starts with `CFSIMLAB` and the length of what follows; then files, each a head line `NAME LENGTH` of `HEAD`
 //! bytes and its bytes (`validation/lab/system.c`).
 
 use super::LabError;
