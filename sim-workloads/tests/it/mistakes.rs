@@ -150,7 +150,7 @@ fn steps() {
         (
             "[{ runn = \"1ms\" }]",
             format!(
-                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, timeout, mutex, every, missed, program, do (did you mean 'run'?)"
+                "4:14: unknown key 'runn': allowed are {actions}, bytes, n, timeout, stay, mutex, every, missed, program, do (did you mean 'run'?)"
             ),
         ),
         ("[{}]", format!("4:12: a step needs an action: one of {actions}")),
@@ -291,8 +291,8 @@ fn sizes() {
         "1:2: the scenario has 120000 tasks: at most 100000 are allowed",
     );
     let expanded =
-        format!("[task.a]\ncount = 100000\nprogram = [{{ exec = \"x%\" }}{}]", ",\"yield\"".repeat(10));
-    fails(&expanded, "1:2: the scenario has 1100000 steps in all instances: at most 200000 are allowed");
+        format!("[task.a]\ncount = 100000\nprogram = [{{ exec = \"x%\" }}{}]", ",\"yield\"".repeat(12));
+    fails(&expanded, "1:2: the scenario has 1300000 steps in all instances: at most 1200000 are allowed");
     let many = HOG.replace("program", "count = 100000\nprogram");
     let changes = "[[at]]\ntime = \"1ms\"\ntask.hog = { nice = 1, policy = \"batch\" }\n".repeat(6);
     fails(&format!("{changes}{many}"), "1:1: 1200000 changes of single tasks: at most 1000000 are allowed");
