@@ -21,8 +21,8 @@ Examples:
       --kernel base/bzImage --kernel patched/bzImage
 
 The kernel boots in QEMU, whose clock counts instructions: one takes 1 ns. That needs no rights
-and no hardware support, and on one CPU a run repeats to the byte. It says how a kernel decides;
-it says nothing of caches or clock speeds.
+and no hardware support. Runs are meant to repeat on one CPU; that has not been checked yet. It says
+how a kernel decides; it says nothing of caches or clock speeds.
 
 What is needed:
   QEMU        qemu-system-x86_64, or --qemu, or CFSIM_QEMU; version 10 for several CPUs
