@@ -181,6 +181,27 @@ fn use_of_states_is_counted_as_in_sysfs() {
     assert_eq!(stats.latency(2).max(), Nanos(60 * US));
 }
 
+/// smp.md §5.3: 500 us foreseen with one task in wait are 45 us of latency at most, so C1E; without, C6.
+#[test]
+fn a_task_that_waits_for_a_device_keeps_its_cpu_from_deep_states() {
+    let usage = |wait: fn(Nanos) -> Action| {
+        let mut config = machine(Shape::new(1, 1, 1, 1), Vec::new(), GovernorKind::Menu);
+        config.machine.idle = IdleConfig::of(StateTable::by_name("skl").unwrap());
+        let steps = (0..400).flat_map(|_| [run(100 * US), wait(Nanos(500 * US))]).collect();
+        let stats = IdleStats::new(Nanos::ZERO, 1, 9);
+        let mut sim = Simulation::new(config, Objects::default(), stats);
+        sim.add_task(task("sleeper", 0, script(steps)));
+        sim.run().unwrap();
+        let [c1e, c6] = [2, 4].map(|state: usize| sim.observer.cpu(CpuId(0))[state].usage);
+        (c1e, c6)
+    };
+    // While the waits make no pattern, after a tick within one say, the next timer counts: 4 s away, deeper than either.
+    let (c1e, c6) = usage(Action::Io);
+    assert!(c1e > 200 && c6 < 20, "C1E {c1e}, C6 {c6}");
+    let (c1e, c6) = usage(Action::Sleep);
+    assert!(c1e < 20 && c6 > 200, "C1E {c1e}, C6 {c6}");
+}
+
 #[test]
 fn only_a_core_without_busy_threads_is_deep() {
     let config = machine(Shape::new(1, 1, 1, 2), vec![state("C6", true)], GovernorKind::None);
