@@ -184,8 +184,12 @@ fn schedutil_clocks_from(
 ) -> Vec<u32> {
     let mut c = machine(profile, (1, 1, cpus, 1));
     let rate_limit = Nanos(500_000);
-    c.machine.frequency =
-        FrequencyConfig { min_khz, turbo_khz: vec![4_000_000], arch, ..turbo(Governor::Schedutil { rate_limit }) };
+    c.machine.frequency = FrequencyConfig {
+        min_khz,
+        turbo_khz: vec![4_000_000],
+        arch,
+        ..turbo(Governor::Schedutil { rate_limit })
+    };
     c.duration = Some(Nanos(2000 * MS));
     let mut sim = Simulation::new(c, Objects::default(), Clocks::default());
     sim.add_task(on(0, 0, program));
