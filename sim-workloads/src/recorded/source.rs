@@ -55,7 +55,9 @@ impl<'a> Source<'a> {
             return Err(TraceError::NotATrace(what));
         }
         if head.get(257..262) == Some(b"ustar") {
-            return Err(TraceError::NotATrace("a tar archive: unpack it first (machines are read from archives of /sys)"));
+            return Err(TraceError::NotATrace(
+                "a tar archive: unpack it first (machines are read from archives of /sys)",
+            ));
         }
         let text = String::from_utf8_lossy(head);
         if let Some(what) = other_output(&text) {
