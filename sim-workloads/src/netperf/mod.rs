@@ -113,6 +113,12 @@ pub struct Netperf {
     /// CPU time of netperf from its start to the control message. Default (traced): 2 ms.
     #[serde(default = "setup")]
     pub setup: Dist,
+    /// CPU time of netperf from the control message until it waits for the answer. Default (traced): 230 µs.
+    #[serde(default = "ask")]
+    pub ask: Dist,
+    /// CPU time of netperf from the answer to the first call of the test: it connects. Default (traced): 52 µs.
+    #[serde(default = "connect")]
+    pub connect: Dist,
     /// CPU time of netserver from the control message to the fork. Default (traced): 185 µs.
     #[serde(default = "accept")]
     pub accept: Dist,
@@ -175,6 +181,12 @@ fn head_start() -> Nanos {
 }
 fn setup() -> Dist {
     Dist::constant(Nanos::from_micros(2000))
+}
+fn ask() -> Dist {
+    Dist::constant(Nanos::from_micros(230))
+}
+fn connect() -> Dist {
+    Dist::constant(Nanos::from_micros(52))
 }
 fn accept() -> Dist {
     Dist::constant(Nanos::from_micros(185))
@@ -247,6 +259,8 @@ impl Netperf {
             nodelay: false,
             head_start: head_start(),
             setup: setup(),
+            ask: ask(),
+            connect: connect(),
             accept: accept(),
             prepare: prepare(),
             around_call: around_call(),

@@ -39,6 +39,7 @@ impl Times {
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Setup,
+    Connect,
     Begin,
     Test,
     Over,
@@ -99,10 +100,15 @@ impl Batches for Client {
         let control = self.plan.control[0];
         match self.phase {
             Phase::Setup => {
-                self.phase = Phase::Begin;
+                self.phase = Phase::Connect;
                 ready.push_back(self.times.run(&self.plan.spec.setup));
                 ready.push_back(Action::Send { socket: control, bytes: CONTROL });
+                ready.push_back(self.times.run(&self.plan.spec.ask));
                 ready.push_back(Action::Receive { socket: control, max: CONTROL });
+            }
+            Phase::Connect => {
+                self.phase = Phase::Begin;
+                ready.push_back(self.times.run(&self.plan.spec.connect));
             }
             Phase::Begin => {
                 self.phase = Phase::Test;
@@ -159,7 +165,7 @@ impl Batches for Child {
                 self.phase = Phase::Begin;
                 ready.extend([self.times.run(&self.plan.spec.prepare), control]);
             }
-            Phase::Begin => {
+            Phase::Begin | Phase::Connect => {
                 (self.phase, self.began) = (Phase::Test, cx.now);
                 self.receive(ready);
             }
