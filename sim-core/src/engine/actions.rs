@@ -152,8 +152,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
             Action::Send { socket, bytes } => {
                 let to = self.objects.sockets[socket.index()].peer;
-                let flow = &self.objects.sockets[to.index()].flow;
-                (c.send_call(flow, bytes), Op::Send { socket, left: bytes, slept: false })
+                (
+                    c.send_call(&self.objects.sockets[to.index()], bytes),
+                    Op::Send { socket, left: bytes, slept: false },
+                )
             }
             Action::Receive { socket, max } => (Nanos::ZERO, Op::Receive { socket, max, slept: false }),
             Action::Shutdown(socket) => (Nanos::ZERO, Op::Shutdown(socket)),

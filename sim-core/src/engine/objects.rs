@@ -85,6 +85,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 Attempt::Done(self.wake_cost(u32::from(woken)))
             }
             Op::Kthread(row) => self.kthread_done(row),
+            Op::Softirqd(cpu) => self.ksoftirqd(cpu),
             Op::Vcpu(vcpu) => self.vcpu_out_of_guest(cpu, vcpu),
             Op::CondWait { condition, mutex } => self.cond_wait(cpu, task, condition, mutex),
             Op::Notify(condition, most) => self.notify(cpu, task, condition, most),

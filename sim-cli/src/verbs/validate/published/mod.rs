@@ -57,13 +57,13 @@ pub(super) fn report(
 
 /// Predicts the records of a series.
 fn of_series(published: &Published, series: &Series, runs: u32, talk: Talk) -> Result<SeriesReport, Failure> {
-    let text = ScenarioText::read(&published.scenario(series))?.uncertain(true);
     let mut rows = Vec::new();
     let mut left_out: Vec<NotRun> =
         series.left_out.iter().map(|(name, why)| NotRun { name: name.clone(), why: why.clone() }).collect();
     for m in published.of(&series.series) {
         let Some(point) = series.points.get(&m.id) else { continue };
         talk.progress(&format!("{}: {} pairs of runs", m.id, runs));
+        let text = ScenarioText::read(&published.scenario(series, point))?.uncertain(true);
         match predict(&text, series, point, runs) {
             Ok(prediction) => match Judged::of(m, prediction, &published.tolerances) {
                 Some(judged) => rows.push(judged),
