@@ -33,9 +33,7 @@ use crate::schema::{Names, PlainName};
 use crate::units::{Bytes, Duration, Whole, model_name, optional_whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sim_core::kernel::Policy;
-use sim_core::program::TaskSpec;
-use sim_core::{GroupId, Instant, Nanos};
+use sim_core::Nanos;
 
 /// The most messages or transactions of one test.
 pub const MAX_COUNT: u64 = 1_000_000_000;
@@ -305,16 +303,7 @@ impl Model for Netperf {
                 Peer::Loopback => programs::shell(&spec.loopback(builder)),
                 Peer::Remote => remote::shell(&spec, builder),
             };
-            builder.add_task(TaskSpec {
-                name: "sh".to_owned(),
-                path: spec.name,
-                start: Instant::ZERO,
-                nice: 0,
-                policy: Policy::Normal,
-                affinity: None,
-                group: GroupId::ROOT,
-                program,
-            });
+            builder.add_plain_task("sh", &spec.name, program);
         }
     }
 

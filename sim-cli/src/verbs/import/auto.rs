@@ -23,8 +23,8 @@ Examples:
   cfsim import auto topology.xml -o machine.toml
 
 Recognised are rt-app workloads, recorded traces (as cfsim import trace reads them, perf.data and trace.dat among them),
-descriptions of machines (as cfsim topology import reads them) and what cpupower idle-info prints. Anything else is refused
-with what it is, where that can be told. Options of a kind are those of its own verb.")]
+descriptions of machines (as cfsim topology import reads them, archives of /sys among them) and what cpupower idle-info
+prints, plain or packed with gzip or bzip2. Anything else is refused with what it is, where that can be told. Options of a kind are those of its own verb.")]
 pub(super) struct AutoArgs {
     /// The file
     file: PathBuf,

@@ -18,8 +18,8 @@ Examples:
   cfsim topology import topology.xml
   cfsim topology import topology.xml --idle-info idle-info.txt
 
-Reads hwloc's XML (lstopo --of xml), lscpu -p, lscpu -J -e, lscpu -J, lscpu, and sysfs trees. A summary (lscpu without
--p or -e) does not say which CPU is where: a regular machine is assumed, or it is refused. Idle states come from sysfs
+Reads hwloc's XML (lstopo --of xml), lscpu -p, lscpu -J -e, lscpu -J, lscpu, and sysfs trees, also as tar archives;
+gzip and bzip2 are taken off. A summary (lscpu without -p or -e) does not say which CPU is where: a regular machine is assumed, or it is refused. Idle states come from sysfs
 trees (cpuidle/state*) and from cpupower idle-info.")]
 pub(crate) struct ImportArgs {
     /// The file; - is standard input. Without it, the running machine's /sys is read
