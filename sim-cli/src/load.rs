@@ -6,6 +6,7 @@ use sim_core::SimConfig;
 use sim_workloads::resolve::Resolved;
 use sim_workloads::rtapp;
 use sim_workloads::scenario::{Document, MAX_BYTES};
+use sim_workloads::unpack::unpack;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -115,15 +116,14 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
 /// Reads a text file of at most `limit` bytes, or one more.
 pub(crate) fn read_text_up_to(path: &Path, limit: usize) -> Result<String, Failure> {
     let failed = |source| Failure::Read { file: path.to_owned(), source };
+    let source: Box<dyn Read> = match path.as_os_str() == "-" {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(File::open(path).map_err(failed)?),
+    };
     let mut text = String::new();
     // One byte more than allowed: the parser then refuses it with the right message.
     let limit = limit as u64 + 1;
-    let read = if path.as_os_str() == "-" {
-        std::io::stdin().take(limit).read_to_string(&mut text)
-    } else {
-        File::open(path).map_err(failed)?.take(limit).read_to_string(&mut text)
-    };
-    read.map_err(failed)?;
+    unpack(source, 0).map_err(failed)?.rest.take(limit).read_to_string(&mut text).map_err(failed)?;
     Ok(text)
 }
 

@@ -18,3 +18,4 @@ mod schema;
 mod script;
 pub mod topology;
 pub mod units;
+pub mod unpack;

@@ -267,3 +267,9 @@ pub fn check_name(text: &str, template: bool) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// A line of comment in a scenario, in which what cannot stand in one is replaced.
+pub fn comment(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    format!("# {}\n", text.chars().map(plain).collect::<String>())
+}

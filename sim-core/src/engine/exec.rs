@@ -86,6 +86,8 @@ pub(super) enum Op {
     Notify(ConditionId, u32),
     /// A sleep whose timer may fire from this time on.
     SleepUntil(Instant),
+    /// A device answers at this time.
+    Io(Instant),
     /// The parent of a vfork waits for this child's exec or exit.
     VforkWait(TaskId),
     WaitChild,

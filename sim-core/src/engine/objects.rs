@@ -113,6 +113,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 self.set_timer(task, Timeout { from: at, slack });
                 Attempt::Block(Then::Return)
             }
+            Op::Io(at) => {
+                if at <= self.now {
+                    return Ok(Attempt::Done(Nanos::ZERO));
+                }
+                self.kernel.set_in_iowait(task);
+                self.set_device(task, at);
+                Attempt::Block(Then::Return)
+            }
             Op::WaitChild => self.wait_child(task, false),
             Op::WaitChildren => self.wait_child(task, true),
             Op::Stopper => self.stopper_done(cpu),

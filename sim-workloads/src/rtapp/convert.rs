@@ -6,6 +6,7 @@ use super::names::Names;
 use super::program::Writer;
 use super::task::{self, Thread};
 use super::{Place, RtAppError};
+use crate::units::comment;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -208,7 +209,7 @@ impl Workload {
             "# Imported from an rt-app workload: times there are microseconds of work and of sleep.\n",
         );
         for note in &self.notes {
-            let _ = writeln!(out, "# {note}");
+            out += &comment(note);
         }
         let _ = write!(out, "name = \"rt-app workload\"\n\n[machine]\ncpus = {cpus}\n");
         if self.duration_s.is_some() || endless {

@@ -1,6 +1,6 @@
 //! `cfsim import auto`: recognises a file by what is in it, not by its name.
 
-use super::open::{HEAD, PERF_DATA, TRACE_DAT, peek};
+use super::open::{HEAD, PERF_DATA, TRACE_DAT};
 use super::trace::{self, TraceArgs};
 use super::write_scenario;
 use crate::failure::Failure;
@@ -9,6 +9,9 @@ use crate::output::Talk;
 use crate::verbs::topology;
 use clap::Args;
 use sim_workloads::rtapp;
+use sim_workloads::topology::is_archive;
+use sim_workloads::unpack::unpack;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Recognise a file by its content and turn it into a scenario, or into the part of one that it is
@@ -46,8 +49,7 @@ pub(super) fn main(args: &AutoArgs, talk: Talk) -> Result<(), Failure> {
         let message = "a folder: cfsim topology import --sysfs-root reads copies of /sys";
         return Err(refused(&args.file, message));
     }
-    let (head, _) = peek(&args.file)?;
-    let kind = recognise(&head);
+    let kind = recognise(&head(&args.file)?);
     talk.progress(&format!("{}: {}", args.file.display(), kind.name()));
     match kind {
         Kind::RtApp => {
@@ -62,6 +64,13 @@ pub(super) fn main(args: &AutoArgs, talk: Talk) -> Result<(), Failure> {
         Kind::IdleInfo => topology::import_idle_info(&args.file, &args.output),
         Kind::Refused(why) => Err(refused(&args.file, why)),
     }
+}
+
+/// The beginning of what a file holds.
+fn head(file: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |source| Failure::Read { file: file.to_owned(), source };
+    let source = File::open(file).map_err(failed)?;
+    unpack(source, HEAD as usize).map(|unpacked| unpacked.head).map_err(failed)
 }
 
 fn refused(file: &Path, why: &str) -> Failure {
@@ -81,23 +90,15 @@ impl Kind {
 }
 
 /// Archives and other binary files by how they begin; those of traces are for the reader of traces to name.
-const PACKED: &[&[u8]] = &[
-    PERF_DATA,
-    TRACE_DAT,
-    b"2ELIFREP",
-    b"BZh",
-    b"\xfd7zXZ\0",
-    b"\x28\xb5\x2f\xfd",
-    b"PK\x03\x04",
-    b"\x7fELF",
-];
+const PACKED: &[&[u8]] =
+    &[PERF_DATA, TRACE_DAT, b"2ELIFREP", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\x7fELF"];
 
 fn recognise(head: &[u8]) -> Kind {
-    if PACKED.iter().any(|magic| head.starts_with(magic)) || head.get(257..262) == Some(b"ustar") {
+    if PACKED.iter().any(|magic| head.starts_with(magic)) {
         return Kind::Trace;
     }
-    if head.starts_with(&[0x1f, 0x8b]) {
-        return Kind::Trace;
+    if is_archive(head) {
+        return Kind::Machine;
     }
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}');
@@ -205,7 +206,7 @@ mod tests {
             ("a 1 [000] 1.0: sched:sched_switch: x", Kind::Trace),
             ("<!DOCTYPE html>\n<html>", Kind::Trace),
             ("capturing\nTRACE:\nx", Kind::Trace),
-            ("BZh9", Kind::Trace),
+            ("\x7fELF", Kind::Trace),
             ("<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc.dtd\">", Kind::Machine),
             ("Architecture: x86_64\nCPU(s): 4\n", Kind::Machine),
             ("{ \"lscpu\": [] }", Kind::Machine),

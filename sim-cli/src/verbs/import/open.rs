@@ -15,7 +15,7 @@ pub(super) const TRACE_DAT: &[u8] = b"\x17\x08\x44tracing";
 pub(super) const HEAD: u64 = 64 << 10;
 
 /// The beginning of a file; `-` is standard input, of which the rest follows.
-pub(super) fn peek(file: &Path) -> Result<(Vec<u8>, Box<dyn Read>), Failure> {
+fn peek(file: &Path) -> Result<(Vec<u8>, Box<dyn Read>), Failure> {
     let failed = |source| Failure::Read { file: file.to_owned(), source };
     let mut source: Box<dyn Read> = match file.as_os_str() == "-" {
         true => Box::new(io::stdin()),

@@ -6,6 +6,7 @@ use crate::load::read_text_up_to;
 use crate::output;
 use clap::Args;
 use sim_workloads::topology::{MAX_BYTES, idle_to_toml, read_idle_info, to_toml};
+use sim_workloads::units::comment;
 use std::path::{Path, PathBuf};
 
 /// Write a machine as TOML, for the machine table of a scenario
@@ -59,13 +60,14 @@ pub(crate) fn import_idle_info(file: &Path, output: &Path) -> Result<(), Failure
     let text = read_text_up_to(file, MAX_BYTES)?;
     let failed = |error| Failure::Machine { place: file.display().to_string(), error };
     let idle = read_idle_info(&text).map_err(failed)?;
-    let notes: String = idle.notes.iter().map(|note| format!("# {note}\n")).collect();
-    put(format!("# from {}\n{notes}[machine]\n{}", file.display(), idle_to_toml(&idle.spec)), Some(output))
+    let notes: String = idle.notes.iter().map(|note| comment(note)).collect();
+    let head = comment(&format!("from {}", file.display()));
+    put(format!("{head}{notes}[machine]\n{}", idle_to_toml(&idle.spec)), Some(output))
 }
 
 fn write(source: &Source, output: Option<&Path>) -> Result<(), Failure> {
-    let notes = source.notes.iter().map(|note| format!("# {note}\n"));
-    let head = format!("# from {}\n{}", source.from, notes.collect::<String>());
+    let notes = source.notes.iter().map(|note| comment(note));
+    let head = comment(&format!("from {}", source.from)) + &notes.collect::<String>();
     let idle = source.idle.as_ref().map(idle_to_toml).unwrap_or_default();
     let text = head + &to_toml(&source.topology) + &idle;
     put(text, output)
