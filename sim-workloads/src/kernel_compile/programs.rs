@@ -43,14 +43,20 @@ pub(super) struct ObjectIds {
     pub pipe: Option<PipeId>,
 }
 
-/// The shell of one recipe: gcc if it compiles, then the helpers one after another. Counts the object as finished.
+/// The shell of one recipe: gcc if it compiles, then the helpers one after another. Counts the object as finished. A shell
+/// becomes its last command, so that gcc alone is no further process (traced: `validation/programs/README.md`).
 pub(super) fn shell(
     spec: &KernelCompile,
     object: ObjectWork,
     ids: ObjectIds,
 ) -> impl Iterator<Item = Action> + Send + use<> {
     let mut forks = Vec::with_capacity(1 + object.helpers.len());
-    if object.kind != Kind::Script {
+    let compiles = object.kind != Kind::Script;
+    let alone = (compiles && object.helpers.is_empty()).then(|| {
+        let becomes = Action::Exec { name: "gcc".to_owned() };
+        once(becomes).chain(gcc(&object, ids))
+    });
+    if compiles && alone.is_none() {
         forks.push(fork("gcc", format!("{}/gcc", object.path), gcc(&object, ids)));
     }
     for (i, (helper, work)) in spec.helpers.iter().zip(&object.helpers).enumerate() {
@@ -59,7 +65,7 @@ pub(super) fn shell(
     let children = forks.len() as u64;
     let slice = move |i| run(part(object.sh, i, children + 1));
     let body = (0..).zip(forks).flat_map(move |(i, fork)| [slice(i), fork, Action::WaitChild]);
-    body.chain([slice(children), Action::Count(1)])
+    body.chain([slice(children)]).chain(alone.into_iter().flatten()).chain([Action::Count(1)])
 }
 
 /// The driver: cc1 and as side by side with a pipe between, or one after the other through a file.
