@@ -9,6 +9,7 @@ pub mod kernel_compile;
 pub mod machines;
 pub mod model;
 pub mod netperf;
+pub mod packed;
 pub mod pigz;
 pub mod recorded;
 pub mod resolve;

@@ -31,7 +31,7 @@ pub(super) fn read(
         Wrapping::Html => Form::Systrace,
         Wrapping::Atrace => Form::Atrace,
     };
-    let stats = Stats { form, gzip: source.gzip, ..Stats::default() };
+    let stats = Stats { form, packed: source.packed, ..Stats::default() };
     let mut reader =
         Reader { limits, stats, names: Names::default(), order: Order::default(), known_form: false };
     let (mut raw, mut bytes) = (Vec::new(), 0);
@@ -145,7 +145,12 @@ impl Reader<'_> {
     }
 
     fn count(&mut self, event: &str) {
-        let name = if event.is_empty() { "(function)" } else { event };
+        let name = match event {
+            "" => "(function)",
+            // As the first kernels with it print it.
+            "0" => "tracing_mark_write",
+            _ => event,
+        };
         if let Some(count) = self.stats.events.get_mut(name) {
             *count += 1;
             return;

@@ -1,7 +1,8 @@
 //! Bytes to lines: what a file is packed in is taken off, and no line, however long, is held in memory beyond a limit.
 
 use super::error::TraceError;
-use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
+use crate::packed::{Packing, unpack};
+use flate2::bufread::ZlibDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// What the text of a trace is packed in.
@@ -16,17 +17,14 @@ pub(super) enum Wrapping {
     Atrace,
 }
 
-const GZIP: &[u8] = &[0x1f, 0x8b];
-
 /// Files that are something else, by how they begin.
 const OTHERS: &[(&[u8], &str)] = &[
-    (b"PERFILE2", "a perf.data file"),
+    (b"PERFILE2", "a perf.data file, which is read from an unpacked file"),
     (
         b"2ELIFREP",
         "a perf.data file of another byte order: write it out with perf script where it was recorded",
     ),
     (b"\x17\x08\x44tracing", "a trace.dat file: write it out with trace-cmd report"),
-    (b"BZh", "compressed with bzip2: unpack it first"),
     (b"\xfd7zXZ\0", "compressed with xz: unpack it first"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it first"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
@@ -37,32 +35,23 @@ const OTHERS: &[(&[u8], &str)] = &[
 pub(super) struct Source<'a> {
     text: Box<dyn BufRead + 'a>,
     pub(super) wrapping: Wrapping,
-    pub(super) gzip: bool,
-}
-
-/// The beginning of a stream, without taking it: at least `enough` bytes where there are so many.
-fn peek(source: &mut BufReader<impl Read>, enough: usize) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    source.by_ref().take(enough as u64).read_to_end(&mut head)?;
-    Ok(head)
+    pub(super) packed: Option<&'static str>,
 }
 
 impl<'a> Source<'a> {
     /// Recognises what the bytes are packed in.
     pub(super) fn open(source: impl Read + 'a) -> Result<Source<'a>, TraceError> {
-        let mut source = BufReader::new(source);
-        let head = peek(&mut source, HEAD)?;
-        let packed = head.starts_with(GZIP);
-        let whole = io::Cursor::new(head.clone()).chain(source);
-        if !packed {
-            return Source::unpacked(whole, &head, false);
-        }
-        let mut text = BufReader::new(MultiGzDecoder::new(BufReader::new(whole)));
-        let head = peek(&mut text, HEAD)?;
-        Source::unpacked(io::Cursor::new(head.clone()).chain(text), &head, true)
+        let (mut text, packing) = unpack(source)?;
+        let mut head = Vec::new();
+        text.by_ref().take(HEAD).read_to_end(&mut head)?;
+        Source::unpacked(io::Cursor::new(head.clone()).chain(text), &head, packing.map(Packing::name))
     }
 
-    fn unpacked(source: impl BufRead + 'a, head: &[u8], gzip: bool) -> Result<Source<'a>, TraceError> {
+    fn unpacked(
+        source: impl BufRead + 'a,
+        head: &[u8],
+        packed: Option<&'static str>,
+    ) -> Result<Source<'a>, TraceError> {
         if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| head.starts_with(magic)) {
             return Err(TraceError::NotATrace(what));
         }
@@ -77,12 +66,12 @@ impl<'a> Source<'a> {
             let mut source = BufReader::new(source);
             io::copy(&mut source.by_ref().take(skip as u64), &mut io::sink())?;
             let text = Box::new(BufReader::new(ZlibDecoder::new(source)));
-            return Ok(Source { text, wrapping: Wrapping::Atrace, gzip });
+            return Ok(Source { text, wrapping: Wrapping::Atrace, packed });
         }
         let start = text.trim_start().to_ascii_lowercase();
         let html = ["<!doctype html", "<html", "<!--"].iter().any(|tag| start.starts_with(tag));
         let wrapping = if html { Wrapping::Html } else { Wrapping::Plain };
-        Ok(Source { text: Box::new(source), wrapping, gzip })
+        Ok(Source { text: Box::new(source), wrapping, packed })
     }
 
     /// Reads the next line, of which at most `limit` bytes are kept, without its end. `None` at the end of the text.
@@ -120,7 +109,7 @@ pub(super) struct Taken {
 }
 
 /// How much of a file is looked at to recognise it.
-const HEAD: usize = 4096;
+const HEAD: u64 = 4096;
 
 /// Where zlib data begins behind `TRACE:` and the end of its line, if it does.
 fn zlib_at(head: &[u8]) -> Option<usize> {

@@ -6,6 +6,7 @@ use super::names::Names;
 use super::program::Writer;
 use super::task::{self, Thread};
 use super::{Place, RtAppError};
+use crate::units::one_line;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -68,7 +69,8 @@ pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, RtA
         let first = files.first().map(|(name, _)| (*name).to_owned());
         return Err(RtAppError {
             file: first,
-            ..place.error("no threads: a workload has them under 'tasks'")
+            ..place.error("no threads: a workload has them under 'tasks'; one that comes in parts is read from all of them: \
+                         cfsim import rt-app FILE FILE…")
         });
     }
     workload.scenario(options)
@@ -204,10 +206,11 @@ impl Workload {
             self.notes
                 .push(format!("the workload has no end: it is cut off after {DURATION_S} s (--duration)"));
         }
+        let notes: Vec<String> = self.notes.iter().map(|note| one_line(note)).collect();
         let mut out = String::from(
             "# Imported from an rt-app workload: times there are microseconds of work and of sleep.\n",
         );
-        for note in &self.notes {
+        for note in &notes {
             let _ = writeln!(out, "# {note}");
         }
         let _ = write!(out, "name = \"rt-app workload\"\n\n[machine]\ncpus = {cpus}\n");
@@ -216,7 +219,7 @@ impl Workload {
         }
         out += &tables;
         out += &tasks;
-        Ok(Imported { scenario: out, notes: self.notes })
+        Ok(Imported { scenario: out, notes })
     }
 
     /// How many CPUs the machine has, which the file does not say.

@@ -2,6 +2,7 @@
 //!
 //! Files are limited in size, and what cannot be represented is refused by name.
 
+mod archive;
 mod cpus;
 mod error;
 mod hwloc;
@@ -11,6 +12,7 @@ mod summary;
 mod sysfs;
 mod toml;
 
+pub use archive::Archive;
 pub use error::ImportError;
 pub use hwloc::read_hwloc;
 pub use idle::{ImportedIdle, idle_to_toml, read_idle_info, read_idle_sysfs};

@@ -1,14 +1,15 @@
 //! `cfsim import auto`: recognises a file by what is in it, not by its name.
 
-use super::open::{HEAD, PERF_DATA, TRACE_DAT, peek};
+use super::open::{PERF_DATA, TRACE_DAT};
 use super::trace::{self, TraceArgs};
-use super::write_scenario;
+use super::{parse_waiver, write_scenario};
 use crate::failure::Failure;
-use crate::load::read_text_up_to;
+use crate::load::{read_head, read_text_up_to};
 use crate::output::Talk;
 use crate::verbs::topology;
 use clap::Args;
 use sim_workloads::rtapp;
+use sim_workloads::topology::Archive;
 use std::path::{Path, PathBuf};
 
 /// Recognise a file by its content and turn it into a scenario, or into the part of one that it is
@@ -20,15 +21,22 @@ Examples:
   cfsim import auto topology.xml -o machine.toml
 
 Recognised are rt-app workloads, recorded traces (as cfsim import trace reads them, perf.data and trace.dat among them),
-descriptions of machines (as cfsim topology import reads them) and what cpupower idle-info prints. Anything else is refused
-with what it is, where that can be told. Options of a kind are those of its own verb.")]
+descriptions of machines (as cfsim topology import reads them) and what cpupower idle-info prints, each plain or with gzip or
+bzip2, and copies of /sys in tar archives. Anything else is refused with what it is, where that can be told. Other options of a
+kind are those of its own verb.")]
 pub(super) struct AutoArgs {
     /// The file
     file: PathBuf,
     /// Where to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// What of an rt-app workload may be left out (cfsim import rt-app)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = parse_waiver)]
+    waive: Vec<String>,
 }
+
+/// How much is looked at to recognise a file.
+const HEAD: u64 = 64 << 10;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +54,21 @@ pub(super) fn main(args: &AutoArgs, talk: Talk) -> Result<(), Failure> {
         let message = "a folder: cfsim topology import --sysfs-root reads copies of /sys";
         return Err(refused(&args.file, message));
     }
-    let (head, _) = peek(&args.file)?;
+    if args.file.exists() && !args.file.is_file() {
+        // It is opened anew when its kind is known: of a pipe the beginning would be lost.
+        let message =
+            "no regular file: save it first, or name its kind (cfsim import trace - reads standard input)";
+        return Err(refused(&args.file, message));
+    }
+    let head = read_head(&args.file, HEAD)?;
     let kind = recognise(&head);
     talk.progress(&format!("{}: {}", args.file.display(), kind.name()));
     match kind {
         Kind::RtApp => {
             let text = read_text_up_to(&args.file, rtapp::MAX_BYTES)?;
             let name = args.file.display().to_string();
-            let imported = rtapp::import(&[(&name, &text)], &rtapp::Options::default())?;
+            let imported =
+                rtapp::import(&[(&name, &text)], &rtapp::Options { waive: args.waive.clone(), cpus: None })?;
             imported.notes.iter().for_each(|note| talk.warn(note));
             write_scenario(&imported.scenario, Some(&args.output))
         }
@@ -81,23 +96,37 @@ impl Kind {
 }
 
 /// Archives and other binary files by how they begin; those of traces are for the reader of traces to name.
-const PACKED: &[&[u8]] = &[
-    PERF_DATA,
-    TRACE_DAT,
-    b"2ELIFREP",
-    b"BZh",
-    b"\xfd7zXZ\0",
-    b"\x28\xb5\x2f\xfd",
-    b"PK\x03\x04",
-    b"\x7fELF",
+const PACKED: &[&[u8]] =
+    &[PERF_DATA, TRACE_DAT, b"2ELIFREP", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\x7fELF"];
+
+/// How texts in UTF-16 begin.
+const UTF_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
+
+/// What of a running kernel's state is known by its first lines, and why it is not imported.
+const STATES: &[(&str, &str)] = &[
+    (
+        "Sched Debug Version:",
+        "a state of the run queues (/proc/sched_debug): it shows one instant, not what tasks do; record a trace",
+    ),
+    (
+        "timestamp ",
+        "counters of the scheduler (/proc/schedstat): they do not say what tasks do; record a trace",
+    ),
+    (
+        "processor\t: ",
+        "/proc/cpuinfo, which does not say what shares caches: lscpu -p or lstopo --of xml does",
+    ),
 ];
 
 fn recognise(head: &[u8]) -> Kind {
-    if PACKED.iter().any(|magic| head.starts_with(magic)) || head.get(257..262) == Some(b"ustar") {
+    if PACKED.iter().any(|magic| head.starts_with(magic)) {
         return Kind::Trace;
     }
-    if head.starts_with(&[0x1f, 0x8b]) {
-        return Kind::Trace;
+    if Archive::is_one(head) {
+        return Kind::Machine;
+    }
+    if UTF_16.iter().any(|mark| head.starts_with(mark)) {
+        return Kind::Refused("text in UTF-16: save it as UTF-8");
     }
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}');
@@ -142,6 +171,9 @@ fn recognise(head: &[u8]) -> Kind {
             "output of numactl -H, which does not say what shares caches: lscpu -p or lstopo --of xml does",
         );
     }
+    if let Some((_, why)) = STATES.iter().find(|(begins, _)| line(&|l| l.starts_with(begins))) {
+        return Kind::Refused(why);
+    }
     if has(&["Runtime ms", "wait time"]) {
         return Kind::Trace;
     }
@@ -166,7 +198,7 @@ fn json(start: &str) -> bool {
             let Some((_, after)) = comment.split_once('\n') else { return false };
             rest = after;
         } else {
-            return rest.starts_with('{') || rest.starts_with('"');
+            return rest.starts_with(['{', '"', '[']);
         }
     }
 }
@@ -183,7 +215,11 @@ fn of_json(text: &str) -> Kind {
             "the description of a board as LISA has it: it names cores and their energy, not what shares caches",
         );
     }
-    if key(&["traceEvents", "displayTimeUnit"]) {
+    if key(&["resources"]) {
+        // A part of a workload, which the reader refuses as such.
+        return Kind::RtApp;
+    }
+    if key(&["traceEvents", "displayTimeUnit"]) || key(&["ph"]) && key(&["ts"]) {
         return Kind::Refused("a trace in Chrome's JSON: write it out as ftrace text or systrace");
     }
     if text.len() as u64 >= HEAD {
@@ -205,7 +241,7 @@ mod tests {
             ("a 1 [000] 1.0: sched:sched_switch: x", Kind::Trace),
             ("<!DOCTYPE html>\n<html>", Kind::Trace),
             ("capturing\nTRACE:\nx", Kind::Trace),
-            ("BZh9", Kind::Trace),
+            ("PERFILE2", Kind::Trace),
             ("<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc.dtd\">", Kind::Machine),
             ("Architecture: x86_64\nCPU(s): 4\n", Kind::Machine),
             ("{ \"lscpu\": [] }", Kind::Machine),
@@ -227,6 +263,10 @@ mod tests {
             "<?xml?><svg/>",
             "{ \"board\": {} }",
             "{ \"traceEvents\": [] }",
+            "[{\"ph\": \"B\", \"ts\": 1}]",
+            "version 15\ntimestamp 4295\ncpu0 0 0 0\n",
+            "Sched Debug Version: v0.11, 5.10.0\n",
+            "processor\t: 0\nvendor_id\t: x\n",
         ] {
             assert!(matches!(recognise(refused.as_bytes()), Kind::Refused(_)), "{refused}");
         }

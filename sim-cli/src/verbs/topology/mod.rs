@@ -6,7 +6,7 @@ mod machine;
 mod show;
 
 use crate::failure::Failure;
-use crate::load::read_text_up_to;
+use crate::load::{read_head, read_text_up_to};
 use clap::{Args, Subcommand};
 use import::ImportArgs;
 pub(crate) use import::{import_file, import_idle_info};
@@ -16,8 +16,10 @@ use sim_core::machine::topology::Topology;
 use sim_workloads::scenario::IdleSpec;
 use sim_workloads::scenario::{Machine, named_machine};
 use sim_workloads::topology::{
-    Directory, Imported, MAX_BYTES, read_idle_sysfs, read_sysfs, read_text as read_machine,
+    Archive, Directory, ImportError, Imported, MAX_BYTES, SysFs, read_idle_sysfs, read_sysfs,
+    read_text as read_machine,
 };
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,6 +93,9 @@ impl Source {
     /// A scenario, a machine as `import` writes it, or what other programs write about machines.
     fn file(path: &Path) -> Result<Source, Failure> {
         let name = path.display().to_string();
+        if path.is_file() && Archive::is_one(&read_head(path, ARCHIVE_HEAD)?) {
+            return Source::archive(path);
+        }
         let text = read_text_up_to(path, MAX_BYTES)?;
         let foreign = |failed| Failure::Machine { place: name.clone(), error: failed };
         if is_toml(&text) {
@@ -112,16 +117,30 @@ impl Source {
         let root = root.cloned().unwrap_or_else(|| PathBuf::from("/"));
         let name = root.display().to_string();
         let failed = |error| Failure::Machine { place: name.clone(), error };
-        let tree = Directory { root: root.clone() };
-        let imported = read_sysfs(&tree).map_err(failed)?;
-        let mut source = Source::imported(imported, &name);
-        if let Some(idle) = read_idle_sysfs(&tree).map_err(failed)? {
+        Source::tree(&Directory { root }, &name).map_err(failed)
+    }
+
+    /// A copy of `/sys` in a tar archive.
+    fn archive(path: &Path) -> Result<Source, Failure> {
+        let name = path.display().to_string();
+        let failed = |error| Failure::Machine { place: name.clone(), error };
+        let opened = File::open(path).map_err(|source| Failure::Read { file: path.to_owned(), source })?;
+        let tree = Archive::read(opened).map_err(failed)?;
+        Source::tree(&tree, &name).map_err(failed)
+    }
+
+    fn tree(tree: &impl SysFs, name: &str) -> Result<Source, ImportError> {
+        let mut source = Source::imported(read_sysfs(tree)?, name);
+        if let Some(idle) = read_idle_sysfs(tree)? {
             source.idle = Some(idle.spec);
             source.notes.extend(idle.notes);
         }
         Ok(source)
     }
 }
+
+/// How much of a file shows whether it is a tar archive.
+const ARCHIVE_HEAD: u64 = 512;
 
 /// The machine that a text names: a shape, a machine's name, or a file.
 pub(crate) fn machine_of(text: &str) -> Result<Arc<Topology>, Failure> {

@@ -51,7 +51,7 @@ fn web_pages_and_compressed_traces() {
     gz.write_all(HOG.as_bytes()).unwrap();
     let gz = gz.finish().unwrap();
     let s = summarize(gz.as_slice(), &limits(), Part::default()).unwrap();
-    assert!(s.stats.gzip && s.tasks.len() == 2);
+    assert!(s.stats.packed == Some("gzip") && s.tasks.len() == 2);
     assert!(refused(&gz[..gz.len() / 2]).starts_with("reading the trace: "));
 }
 
