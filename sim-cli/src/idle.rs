@@ -2,6 +2,7 @@
 
 use crate::text;
 use serde::Serialize;
+use sim_core::Nanos;
 use sim_core::machine::idle::IdleConfig;
 use sim_core::machine::topology::Topology;
 use sim_core::observe::{IdleStats, StateUse};
@@ -19,6 +20,8 @@ pub(crate) struct IdleReport {
 struct StateReport {
     state: usize,
     name: String,
+    /// Whether a core loses its caches in it: C3 and deeper.
+    deep: bool,
     #[serde(flatten)]
     used: UseReport,
     wakeups: u64,
@@ -60,6 +63,7 @@ pub(crate) fn report(stats: &IdleStats, config: &IdleConfig, topology: &Topology
         StateReport {
             state: i,
             name: s.name.clone(),
+            deep: s.flushes,
             used: UseReport::from(&used),
             wakeups: latencies.count(),
             wakeup_latency_mean_ns: some(latencies.mean().0),
@@ -95,6 +99,15 @@ impl IdleReport {
     /// Mean time from the decision to run a task on an idle CPU to the switch to it, ns.
     pub(crate) fn mean_wakeup_latency(&self) -> Option<f64> {
         mean(self.states.iter().map(|s| (s.wakeups, s.wakeup_latency_mean_ns.unwrap_or(0))))
+    }
+
+    /// Entries of states that keep a core's caches, or lose them, and the share of all CPUs' time spent in these.
+    pub(crate) fn uses(&self, deep: bool, span: Nanos) -> (u64, Option<f64>) {
+        let of = |f: fn(&UseReport) -> u64| {
+            self.states.iter().filter(|s| s.deep == deep).map(|s| f(&s.used)).sum::<u64>()
+        };
+        let all = span.0 as f64 * self.cpus.len() as f64;
+        (of(|u| u.usage), (all > 0.0).then(|| of(|u| u.time_ns) as f64 / all))
     }
 
     /// As a table for people: all CPUs together.

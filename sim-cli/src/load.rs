@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use crate::stats::Interval;
 use sim_core::SimConfig;
-use sim_workloads::packed::unpack;
 use sim_workloads::resolve::Resolved;
 use sim_workloads::rtapp;
 use sim_workloads::scenario::{Document, MAX_BYTES};
+use sim_workloads::unpack::unpack;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -113,28 +113,18 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     read_text_up_to(path, MAX_BYTES)
 }
 
-/// Reads a text file, plain or packed with gzip or bzip2, of at most `limit` bytes of text, or one more.
+/// Reads a text file of at most `limit` bytes, or one more.
 pub(crate) fn read_text_up_to(path: &Path, limit: usize) -> Result<String, Failure> {
     let failed = |source| Failure::Read { file: path.to_owned(), source };
+    let source: Box<dyn Read> = match path.as_os_str() == "-" {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(File::open(path).map_err(failed)?),
+    };
     let mut text = String::new();
     // One byte more than allowed: the parser then refuses it with the right message.
     let limit = limit as u64 + 1;
-    let (source, _) = match path.as_os_str() == "-" {
-        true => unpack(std::io::stdin()),
-        false => unpack(File::open(path).map_err(failed)?),
-    }
-    .map_err(failed)?;
-    source.take(limit).read_to_string(&mut text).map_err(failed)?;
+    unpack(source, 0).map_err(failed)?.rest.take(limit).read_to_string(&mut text).map_err(failed)?;
     Ok(text)
-}
-
-/// The first bytes of a file, which may be packed, at most so many.
-pub(crate) fn read_head(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
-    let failed = |source| Failure::Read { file: path.to_owned(), source };
-    let (source, _) = unpack(File::open(path).map_err(failed)?).map_err(failed)?;
-    let mut head = Vec::new();
-    source.take(most).read_to_end(&mut head).map_err(failed)?;
-    Ok(head)
 }
 
 /// Splits `key=value` at the first `=`.

@@ -1,9 +1,10 @@
 //! What a scenario becomes before it runs: objects and tasks, collected from the task tables and the workload models.
 
+use sim_core::kernel::Policy;
 use sim_core::kernel::hooks::Hooks;
 use sim_core::machine::WorkKind;
 use sim_core::observe::Observer;
-use sim_core::program::{Objects, TaskSpec};
+use sim_core::program::{Objects, Program, TaskSpec};
 use sim_core::rng::{self, Stream};
 use sim_core::{Control, GroupId, Instant, Nanos, SimConfig, Simulation, TaskId};
 
@@ -66,6 +67,20 @@ impl Builder {
     /// Adds a task that exists from the start.
     pub fn add_task(&mut self, task: TaskSpec) {
         self.tasks.push(task);
+    }
+    /// Adds a task of nice 0 in the root group that starts with the run and may use every CPU.
+    pub fn add_plain_task(&mut self, name: &str, path: &str, program: Box<dyn Program>) -> TaskId {
+        self.add_task(TaskSpec {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            start: Instant::ZERO,
+            nice: 0,
+            policy: Policy::Normal,
+            affinity: None,
+            group: GroupId::ROOT,
+            program,
+        });
+        TaskId::new(self.tasks.len() - 1)
     }
     /// Adds a task group.
     pub fn add_group(&mut self, group: NewGroup) -> GroupId {

@@ -12,7 +12,7 @@ use crate::pigz::{self, Pigz};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::engine::TaskInfo;
-use sim_core::observe::{Latencies, Metrics};
+use sim_core::observe::{Latencies, Metrics, NetCounts};
 use sim_core::program::{Action, Program, ProgramContext};
 use sim_core::{Instant, Nanos};
 use std::collections::VecDeque;
@@ -107,6 +107,11 @@ impl<'a> Ran<'a> {
     /// Voluntary and involuntary switches of the task at `path` and all below it.
     pub fn switches(self, path: &str) -> u64 {
         self.under(path).map(|(i, _)| &self.metrics.tasks()[i]).map(|t| t.voluntary + t.involuntary).sum()
+    }
+
+    /// What came over the network.
+    pub fn network(self) -> NetCounts {
+        self.metrics.network()
     }
 
     /// Whether nothing was left out and every task has ended.

@@ -14,11 +14,6 @@ pub const MAX_BYTES: u64 = 1 << 40;
 /// The longest name of a task or an object.
 pub const MAX_NAME: usize = 64;
 
-/// A text as a comment of TOML can hold it, and a terminal show it: control characters, line ends among them, are replaced.
-pub fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
-}
-
 /// Serde form of a [`Nanos`] field: read from a text with a unit (`"1.5ms"`), written as an integer of nanoseconds.
 pub mod duration {
     use super::*;
@@ -271,4 +266,10 @@ pub fn check_name(text: &str, template: bool) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// A line of comment in a scenario, in which what cannot stand in one is replaced.
+pub fn comment(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    format!("# {}\n", text.chars().map(plain).collect::<String>())
 }

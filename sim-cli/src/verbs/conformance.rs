@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use sim_core::kernel::tunables::{Tunable, Tunables};
 use sim_core::kernel::{KernelConfig, Profile};
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,7 @@ pub(crate) struct ConformanceArgs {
     output: OutputArgs,
 }
 
+/// One trace followed.
 #[derive(Serialize)]
 struct One {
     trace: String,
@@ -59,13 +60,30 @@ struct One {
     report: Report,
 }
 
+/// All traces followed.
 #[derive(Serialize)]
-struct All {
+pub(crate) struct All {
     traces: Vec<One>,
     total: Report,
     missed_bars: Vec<String>,
     #[serde(skip)]
     misses: usize,
+}
+
+impl All {
+    fn of(traces: Vec<One>, misses: usize) -> All {
+        let mut all = All { traces, total: Report::default(), missed_bars: Vec::new(), misses };
+        all.total = all.sum(|_| true);
+        all.missed_bars = all.total.missed_bars();
+        all
+    }
+
+    /// All traces with such numbers of CPUs together.
+    pub(crate) fn sum(&self, cpus: impl Fn(u32) -> bool) -> Report {
+        let mut total = Report::default();
+        self.traces.iter().filter(|t| cpus(t.cpus)).for_each(|t| total.add(&t.report));
+        total
+    }
 }
 
 impl Printed for All {
@@ -107,15 +125,36 @@ pub(crate) fn main(args: &ConformanceArgs, talk: Talk) -> Result<(), Failure> {
     };
     let traces =
         paths.par_iter().filter_map(|p| one(p).transpose()).collect::<Result<Vec<One>, Failure>>()?;
-    let mut total = Report::default();
-    traces.iter().for_each(|t| total.add(&t.report));
-    let missed_bars = total.missed_bars();
-    let all = All { traces, total, missed_bars, misses: args.misses };
+    let all = All::of(traces, args.misses);
     print(&all, args.output.format)?;
     if args.check && !all.missed_bars.is_empty() {
         return Err(Failure::Tolerance("a bar is missed".to_owned()));
     }
     Ok(())
+}
+
+/// Follows all captures below a folder that can be expressed.
+pub(crate) fn of_captures(dir: &Path, talk: Talk) -> Result<All, Failure> {
+    let paths = find_captures(dir).map_err(|e| Failure::Capture(e.to_string()))?;
+    let one = |path: &PathBuf| capture(path, &path.display(), false, talk).transpose();
+    let traces = paths.par_iter().filter_map(one).collect::<Result<Vec<One>, Failure>>()?;
+    Ok(All::of(traces, 0))
+}
+
+/// Follows a capture; none if it is one of many and cannot be expressed.
+fn capture(path: &Path, input: &dyn Display, alone: bool, talk: Talk) -> Result<Option<One>, Failure> {
+    let failed = |e: &dyn Display| Failure::Capture(format!("{input}: {e}"));
+    let capture = Capture::load(path).map_err(|e| Failure::Capture(e.to_string()))?;
+    let report = match follow_capture(&capture) {
+        Ok(report) => report,
+        Err(e) if alone => return Err(failed(&e)),
+        Err(e) => {
+            talk.warn(&format!("{input} is left out: {e}"));
+            return Ok(None);
+        }
+    };
+    let kernel = capture.meta.profile().map_err(|e| failed(&e))?.to_owned();
+    Ok(Some(One { trace: capture.id.to_string(), kernel, cpus: capture.meta.smp, report }))
 }
 
 /// What is followed.
@@ -124,7 +163,7 @@ enum Input {
     Trace(PathBuf),
 }
 
-impl std::fmt::Display for Input {
+impl Display for Input {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (Input::Capture(path) | Input::Trace(path)) = self;
         path.display().fmt(f)
@@ -149,7 +188,7 @@ fn inputs(path: &Path) -> Result<Vec<Input>, Failure> {
 impl ConformanceArgs {
     /// Follows one; none if it is one of many and cannot be expressed.
     fn follow(&self, input: &Input, alone: bool, talk: Talk) -> Result<Option<One>, Failure> {
-        let failed = |e: &dyn std::fmt::Display| Failure::Capture(format!("{input}: {e}"));
+        let failed = |e: &dyn Display| Failure::Capture(format!("{input}: {e}"));
         match input {
             Input::Capture(path) => {
                 let own = [self.kernel.is_some(), self.topology.is_some(), !self.set.is_empty()];
@@ -158,17 +197,7 @@ impl ConformanceArgs {
                         "{input} is a capture, which names its kernel, machine and settings: leave out --kernel, --topology and --set"
                     )));
                 }
-                let capture = Capture::load(path).map_err(|e| Failure::Capture(e.to_string()))?;
-                let report = match follow_capture(&capture) {
-                    Ok(report) => report,
-                    Err(e) if alone => return Err(failed(&e)),
-                    Err(e) => {
-                        talk.warn(&format!("{input} is left out: {e}"));
-                        return Ok(None);
-                    }
-                };
-                let kernel = capture.meta.profile().map_err(|e| failed(&e))?.to_owned();
-                Ok(Some(One { trace: capture.id.to_string(), kernel, cpus: capture.meta.smp, report }))
+                capture(path, input, alone, talk)
             }
             Input::Trace(path) => {
                 let (trace, stats) = self.read(path).map_err(|e| failed(&e))?;

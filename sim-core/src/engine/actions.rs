@@ -143,6 +143,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Action::Sleep(d) => (c.sleep, Op::SleepUntil(self.now.saturating_add(d))),
             Action::SleepUntil(at) if at <= self.now => return self.done_at_once(task),
             Action::SleepUntil(at) => (c.sleep, Op::SleepUntil(at)),
+            Action::Io(d) => (c.sleep, Op::Io(self.now.saturating_add(d))),
             Action::PipeWrite { pipe, bytes } => {
                 (c.pipe_transfer(bytes), Op::Pipe { pipe, side: Side::Write, left: bytes, slept: false })
             }
@@ -151,8 +152,10 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
             Action::Send { socket, bytes } => {
                 let to = self.objects.sockets[socket.index()].peer;
-                let flow = &self.objects.sockets[to.index()].flow;
-                (c.send_call(flow, bytes), Op::Send { socket, left: bytes, slept: false })
+                (
+                    c.send_call(&self.objects.sockets[to.index()], bytes),
+                    Op::Send { socket, left: bytes, slept: false },
+                )
             }
             Action::Receive { socket, max } => (Nanos::ZERO, Op::Receive { socket, max, slept: false }),
             Action::Shutdown(socket) => (Nanos::ZERO, Op::Shutdown(socket)),

@@ -21,6 +21,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Clocks { package } => self.grant_clocks(package),
             Happening::Interfere(row) => self.on_interference(row),
             Happening::Source(row) => self.on_source(row),
+            Happening::Wire(generation) => self.on_wire(generation),
+            Happening::NetIrq(queue) => self.on_net_irq(queue),
+            Happening::Softirq(cpu) => self.on_softirq(cpu),
             Happening::Vcpu { cpu, generation } => self.on_vcpu(cpu, generation),
             Happening::Control(row) => self.on_control(row)?,
             Happening::Hrtick { cpu, generation } => self.on_hrtick(cpu, generation),
@@ -164,7 +167,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.wake_up(task, by, Some(waker), true);
     }
 
-    fn wake_up(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>, sync: bool) {
+    pub(super) fn wake_up(&mut self, task: TaskId, by: CpuId, waker: Option<TaskId>, sync: bool) {
         let wake = self.kernel.try_to_wake_up(task, by, waker, sync, self.now, &mut self.observer);
         if let Wake::Queued(cpu, true) = wake {
             let at = self.now + self.kick(cpu);
@@ -213,7 +216,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// Whether a task is in kernel mode and the kernel does not preempt it there (core.md §6.3).
     fn resched_waits(&self, task: TaskId) -> bool {
-        self.tasks[task.index()].in_kernel && self.config.kernel.preempt != PreemptModel::Full
+        let t = &self.tasks[task.index()];
+        t.in_kernel && (self.config.kernel.preempt != PreemptModel::Full || t.then.disables_preemption())
     }
 
     /// An interrupted task that will be rescheduled makes no progress until then, unless its work contains the delay.

@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::pipe::Side;
 use super::sleep::Timeout;
-use crate::id::{BarrierId, ConditionId, EpollId, MutexId, PipeId, SemId, SocketId, TaskId};
+use crate::id::{BarrierId, ConditionId, CpuId, EpollId, MutexId, PipeId, SemId, SocketId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::machine::cache::Footprint;
 use crate::machine::{FULL_SPEED, WorkKind};
@@ -86,6 +86,8 @@ pub(super) enum Op {
     Notify(ConditionId, u32),
     /// A sleep whose timer may fire from this time on.
     SleepUntil(Instant),
+    /// A device answers at this time.
+    Io(Instant),
     /// The parent of a vfork waits for this child's exec or exit.
     VforkWait(TaskId),
     WaitChild,
@@ -94,6 +96,8 @@ pub(super) enum Op {
     Stopper,
     /// A thread of a source of interference looks for work; row of the engine's arrivals.
     Kthread(u32),
+    /// A CPU's `ksoftirqd`.
+    Softirqd(CpuId),
     /// The thread of a virtual CPU, out of the guest; its number.
     Vcpu(u32),
     /// `execve` begins: the scheduler may move the task first.
@@ -111,6 +115,13 @@ pub(super) enum Then {
     Return,
     /// The effect of a system call.
     Attempt(Op),
+}
+
+impl Then {
+    /// Softirqs are not preempted, whatever the kernel's model of preemption.
+    pub(super) fn disables_preemption(&self) -> bool {
+        matches!(self, Then::Attempt(Op::Softirqd(_)))
+    }
 }
 
 /// A task as the engine sees it.

@@ -225,7 +225,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             delta_tick: Nanos::MAX,
             tick_stopped: true,
             latency_limit: Nanos::MAX,
-            iowaiters: 0,
+            iowaiters: u64::from(self.kernel.rq(cpu).nr_iowait),
             utilisation: self.kernel.cpu_util(cpu),
             capacity: self.kernel.rq(cpu).pelt.capacity_orig,
         };

@@ -126,7 +126,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
     }
 
-    fn add_kthread(&mut self, name: String, cpu: CpuId, op: Op) -> TaskId {
+    pub(super) fn add_kthread(&mut self, name: String, cpu: CpuId, op: Op) -> TaskId {
         let cpus_allowed = CpuMask::one(cpu);
         let params = TaskParams { nice: 0, policy: Policy::Normal, cpus_allowed, group: GroupId::ROOT };
         let thread = self.kernel.add_task(&params);

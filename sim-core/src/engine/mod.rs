@@ -11,6 +11,7 @@ mod exec;
 mod host;
 mod idle;
 mod interference;
+mod net;
 mod objects;
 mod pipe;
 mod queue;
@@ -41,6 +42,7 @@ use exec::{Burst, Exec, Then};
 use host::{Host, VcpuThread};
 use idle::Idle;
 use interference::Arrival;
+use net::Net;
 use queue::{EventQueue, Happening};
 use speed::Pace;
 use std::sync::Arc;
@@ -79,6 +81,8 @@ pub struct Simulation<O = (), H = NoHooks> {
     prune_at: usize,
     /// Sources of interference by CPU.
     arrivals: Vec<Arrival>,
+    /// The network card and what is behind it, where a program talks to another machine.
+    net: Option<Box<Net>>,
     /// The host whose threads the CPUs are.
     host: Option<Box<Host>>,
     /// On a host: the threads of virtual CPUs.
@@ -99,7 +103,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// A run of a patched kernel.
     pub fn with_hooks(
         mut config: SimConfig,
-        objects: Objects,
+        mut objects: Objects,
         mut observer: O,
         hooks: H,
     ) -> Simulation<O, H> {
@@ -118,6 +122,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         for (i, a) in arrivals.iter().enumerate() {
             queue.push(a.start(&config.machine.interference), Happening::Interfere(i as u32));
         }
+        let remotes = std::mem::take(&mut objects.remotes);
+        let net = Net::new(remotes, config.machine.nic.as_ref(), config.kernel.cpus);
         let host = config.machine.host.as_ref().map(|h| Box::new(Host::new(h, config.limits)));
         observer.configured(Instant::ZERO, &config.kernel);
         let pace = Pace::new(&config.kernel.topology, &config.machine);
@@ -148,6 +154,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             at_this_instant: 0,
             prune_at: PRUNE_AT_LEAST,
             arrivals,
+            net,
             host,
             vcpus: Vec::new(),
         }
@@ -276,6 +283,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             }
         }
         self.add_kthreads();
+        self.start_net();
         if let Some(host) = &mut self.host {
             host.start();
         }
@@ -327,7 +335,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Drops cancelled events: the end of a long burst is forecast anew at every switch, and each forecast would stay
     /// until its time. Looked for when the queue has doubled, so that it costs a constant per event.
     fn prune(&mut self) {
-        let (cpus, tasks, idle) = (&self.cpus, &self.tasks, &self.idle);
+        let (cpus, tasks, idle, net) = (&self.cpus, &self.tasks, &self.idle, &self.net);
         self.queue.retain(|what| match what {
             Happening::Timer { task, generation } => tasks[task.index()].timer_generation == generation,
             Happening::Tick { cpu, generation } => cpus[cpu.index()].tick_generation == generation,
@@ -342,7 +350,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             Happening::Vcpu { cpu, generation } => cpus[cpu.index()].absence_generation == generation,
             Happening::Idle { cpu, generation } => idle.as_ref().is_some_and(|i| i.is_valid(cpu, generation)),
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Control(_) => true,
-            Happening::Source(_) => true,
+            Happening::Source(_) | Happening::NetIrq(_) | Happening::Softirq(_) => true,
+            Happening::Wire(generation) => net.as_ref().is_some_and(|net| net.armed_as(generation)),
             Happening::CoreTimer { .. } | Happening::Clocks { .. } => true,
             Happening::Ipi(_) | Happening::NohzKick(_) => true,
         });

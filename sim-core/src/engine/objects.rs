@@ -85,6 +85,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 Attempt::Done(self.wake_cost(u32::from(woken)))
             }
             Op::Kthread(row) => self.kthread_done(row),
+            Op::Softirqd(cpu) => self.ksoftirqd(cpu),
             Op::Vcpu(vcpu) => self.vcpu_out_of_guest(cpu, vcpu),
             Op::CondWait { condition, mutex } => self.cond_wait(cpu, task, condition, mutex),
             Op::Notify(condition, most) => self.notify(cpu, task, condition, most),
@@ -110,6 +111,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 }
                 let slack = self.tasks[task.index()].timer_slack;
                 self.set_timer(task, Timeout { from: at, slack });
+                Attempt::Block(Then::Return)
+            }
+            Op::Io(at) => {
+                if at <= self.now {
+                    return Ok(Attempt::Done(Nanos::ZERO));
+                }
+                self.kernel.set_in_iowait(task);
+                self.set_device(task, at);
                 Attempt::Block(Then::Return)
             }
             Op::WaitChild => self.wait_child(task, false),

@@ -20,6 +20,8 @@ pub(crate) enum Class {
     Tick,
     /// Interrupts from other CPUs.
     Ipi,
+    /// Softirqs at the end of interrupts go on.
+    Softirq,
     /// need_resched is honoured before the interrupted task goes on; idle loops go round.
     Resched,
     /// The running task's burst ends.
@@ -35,6 +37,12 @@ pub(crate) enum Happening {
     Interfere(u32),
     /// What that source does reaches its CPU.
     Source(u32),
+    /// Something outside, or the network card, acts; which arming.
+    Wire(u32),
+    /// A receive queue of the card interrupts its CPU.
+    NetIrq(u32),
+    /// What a CPU's softirq is at is done.
+    Softirq(CpuId),
     /// The host has finished what kept a virtual CPU from executing.
     Vcpu {
         /// The CPU.
@@ -125,7 +133,8 @@ pub(crate) enum Happening {
 impl Happening {
     /// Whether such events alone make no task runnable. A CPU that runs one has other events than its tick.
     const fn is_machine(self) -> bool {
-        !matches!(self, Happening::Deferred { .. }) && matches!(self.class(), Class::Machine | Class::Tick)
+        let outside = matches!(self, Happening::Deferred { .. } | Happening::Wire(_) | Happening::NetIrq(_));
+        !outside && matches!(self.class(), Class::Machine | Class::Tick)
     }
 
     /// Its precedence.
@@ -133,6 +142,8 @@ impl Happening {
         match self {
             Happening::Speed(_) | Happening::Interfere(_) | Happening::Source(_) => Class::Machine,
             Happening::Control(_) | Happening::Vcpu { .. } => Class::Machine,
+            Happening::Wire(_) | Happening::NetIrq(_) => Class::Machine,
+            Happening::Softirq(_) => Class::Softirq,
             Happening::Warm { .. } | Happening::CoreTimer { .. } | Happening::Clocks { .. } => Class::Machine,
             Happening::Timer { .. } | Happening::Hrtick { .. } => Class::Timer,
             Happening::Tick { .. } => Class::Tick,

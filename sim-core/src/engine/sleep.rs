@@ -65,6 +65,13 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         self.queue.push(at, Happening::Timer { task, generation });
     }
 
+    /// A device will interrupt the task's CPU: no timer, so the idle loop does not see it coming.
+    pub(super) fn set_device(&mut self, task: TaskId, at: Instant) {
+        let generation = self.cancel_timer(task);
+        let at = at.saturating_add(self.cost().timer_irq);
+        self.queue.push(at, Happening::Timer { task, generation });
+    }
+
     /// A timer that has been set will not fire; which generation the next one has.
     pub(super) fn cancel_timer(&mut self, task: TaskId) -> u32 {
         let t = &mut self.tasks[task.index()];

@@ -1,4 +1,4 @@
-//! Sockets over loopback: what a send or receive does, and whom it wakes.
+//! Sockets: what a send or receive does, and whom it wakes. Over loopback; for other machines, `net/`.
 //!
 //! What a softirq does for a connection, it does on the CPU and at the cost of the task whose call caused it: the receiver's
 //! side of a segment within the send, the sender's side of an acknowledgement within the receive (core.md §12.3).
@@ -11,7 +11,7 @@ use crate::id::{CpuId, SocketId, TaskId};
 use crate::kernel::hooks::Hooks;
 use crate::machine::Costs;
 use crate::observe::Observer;
-use crate::program::{Flow, Pushed, Waiters};
+use crate::program::{Flow, Pushed, Socket, Waiters};
 use crate::time::Nanos;
 
 impl Costs {
@@ -25,10 +25,11 @@ impl Costs {
     }
 
     /// Work of a send call into such a flow, beside that of TCP's segments.
-    pub(super) fn send_call(&self, flow: &Flow, bytes: u64) -> Nanos {
-        match flow {
-            Flow::Tcp(_) => self.tcp_send + self.copy(bytes),
+    pub(super) fn send_call(&self, to: &Socket, bytes: u64) -> Nanos {
+        match to.flow {
+            Flow::Tcp(_) | Flow::Remote(_) => self.tcp_send + self.copy(bytes),
             // A datagram's bytes are summed up as well.
+            Flow::Udp(_) if to.remote.is_some() => self.copy(bytes.saturating_mul(2)),
             Flow::Udp(_) => self.udp_send + self.copy(bytes.saturating_mul(2)),
             Flow::Unix(_) => self.unix_send + self.copy(bytes),
         }
@@ -39,7 +40,7 @@ impl Costs {
         match flow {
             _ if !slept => Nanos::ZERO,
             Flow::Unix(_) => self.unix_wait,
-            Flow::Tcp(_) | Flow::Udp(_) => self.inet_wait,
+            Flow::Tcp(_) | Flow::Udp(_) | Flow::Remote(_) => self.inet_wait,
         }
     }
 
@@ -50,7 +51,7 @@ impl Costs {
 
 /// Which tasks wait at a socket.
 #[derive(Debug, Clone, Copy)]
-enum Side {
+pub(super) enum Side {
     Readers,
     Writers,
 }
@@ -73,17 +74,22 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     }
 
     /// Wakes up to `most` of those that wait at a socket, oldest first; sync wake-ups, core.md §12.3.
-    fn wake_at(&mut self, cpu: CpuId, by: TaskId, socket: SocketId, side: Side, most: usize) -> u32 {
+    pub(super) fn wake_at(
+        &mut self,
+        cpu: CpuId,
+        by: Option<TaskId>,
+        socket: SocketId,
+        side: Side,
+        most: usize,
+    ) -> u32 {
         // Those who find nothing wait again, behind the others.
         let woken = self.socket_waiters(socket, side).len().min(most);
         // The network wakes in a softirq, unix sockets wake in the task's own name.
         let softirq = !matches!(self.flow(socket), Flow::Unix(_));
         let sync = !(softirq && self.kernel.config.rules.select.no_sync_in_interrupt);
         for _ in 0..woken {
-            match self.socket_waiters(socket, side).pop_front() {
-                Some(task) if sync => self.wake_sync(task, cpu, by),
-                Some(task) => self.wake(task, cpu, Some(by)),
-                None => {}
+            if let Some(task) = self.socket_waiters(socket, side).pop_front() {
+                self.wake_up(task, cpu, by, sync);
             }
         }
         woken as u32
@@ -91,16 +97,20 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
 
     /// Takes a message, or what there is room for, into the send buffer; without room the task sleeps.
     pub(super) fn socket_send(&mut self, task: TaskId, socket: SocketId, left: u64, slept: bool) -> Attempt {
+        if self.is_remote(socket) {
+            return self.net_send_call(socket, left);
+        }
         let (peer, c) = (self.peer(socket), *self.cost());
         let waited = c.waited(self.flow(peer), slept);
         let admitted = match self.flow(peer) {
             Flow::Tcp(flow) => {
-                let (taken, new) = flow.admit(left);
-                let work = c.times(c.tcp_buffer, new) + c.times(c.tcp_segment, flow.sendable());
+                let (taken, new) = flow.sender.admit(left);
+                let work = c.times(c.tcp_buffer, new) + c.times(c.tcp_segment, flow.sender.sendable());
                 (taken > 0).then_some((taken, work))
             }
             Flow::Udp(_) => Some((left, Nanos::ZERO)),
             Flow::Unix(flow) => flow.writable().then_some((left, Nanos::ZERO)),
+            Flow::Remote(_) => None,
         };
         match admitted {
             Some((taken, work)) => {
@@ -122,6 +132,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         bytes: u64,
         left: u64,
     ) -> Attempt {
+        if self.is_remote(socket) {
+            return self.net_transmit(socket, bytes);
+        }
         let peer = self.peer(socket);
         let mut work = Nanos::ZERO;
         let readers = match self.flow(peer) {
@@ -142,8 +155,9 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
                 flow.write(bytes);
                 usize::MAX
             }
+            Flow::Remote(_) => 0,
         };
-        let woken = self.wake_at(cpu, task, peer, Side::Readers, readers);
+        let woken = self.wake_at(cpu, Some(task), peer, Side::Readers, readers);
         work += self.wake_cost(woken);
         if left > 0 {
             return Attempt::Then(work, Op::Send { socket, left, slept: false });
@@ -165,15 +179,15 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let pushed = flow.push();
         let c = *self.cost();
         let readers = if pushed.segments > 0 { usize::MAX } else { 0 };
-        let woken = self.wake_at(cpu, task, socket, Side::Readers, readers);
+        let woken = self.wake_at(cpu, Some(task), socket, Side::Readers, readers);
         let work = c.times(c.tcp_segment, pushed.segments) + c.pushed(pushed) + self.wake_cost(woken);
         work + self.wake_writers(cpu, task, socket)
     }
 
     fn wake_writers(&mut self, cpu: CpuId, task: TaskId, socket: SocketId) -> Nanos {
         let Flow::Tcp(flow) = self.flow(socket) else { return Nanos::ZERO };
-        let most = if flow.wakes_writers() { usize::MAX } else { 0 };
-        let woken = self.wake_at(cpu, task, socket, Side::Writers, most);
+        let most = if flow.sender.wakes_writers() { usize::MAX } else { 0 };
+        let woken = self.wake_at(cpu, Some(task), socket, Side::Writers, most);
         self.wake_cost(woken)
     }
 
@@ -194,8 +208,12 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         let (bytes, call, acks, writers) = match self.flow(socket) {
             Flow::Tcp(flow) => {
-                let (bytes, freed) = flow.read(max);
+                let (bytes, freed) = flow.receiver.read(max);
                 (bytes, c.tcp_receive + c.times(c.tcp_consume, freed), bytes > 0 && flow.wants_ack(), false)
+            }
+            Flow::Remote(receiver) => {
+                let (bytes, freed) = receiver.read(max);
+                (bytes, c.tcp_receive + c.times(c.tcp_consume, freed), false, false)
             }
             Flow::Udp(flow) => (flow.read().unwrap_or(0).min(max), c.udp_receive, false, false),
             Flow::Unix(flow) => {
@@ -209,15 +227,18 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         }
         self.tasks[task.index()].received = bytes;
         let work = waited + call + c.copy(bytes);
-        if acks {
-            return Attempt::Then(work + c.tcp_ack, Op::Acknowledge { socket });
+        if acks || self.net_wants_ack(socket) {
+            let ack = c.acknowledgement(self.is_remote(socket));
+            return Attempt::Then(work + ack, Op::Acknowledge { socket });
         }
-        let woken = self.wake_at(cpu, task, socket, Side::Writers, if writers { usize::MAX } else { 0 });
+        let woken =
+            self.wake_at(cpu, Some(task), socket, Side::Writers, if writers { usize::MAX } else { 0 });
         Attempt::Done(work + self.wake_cost(woken))
     }
 
     /// The receiver's acknowledgement reaches the sender.
     pub(super) fn socket_acknowledge(&mut self, cpu: CpuId, task: TaskId, socket: SocketId) -> Attempt {
+        self.net_acknowledge(socket);
         let Flow::Tcp(flow) = self.flow(socket) else { return Attempt::Done(Nanos::ZERO) };
         let freed = flow.acknowledge();
         let free = self.cost().tcp_free;
@@ -228,8 +249,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// Nothing more will be sent from here: readers at the other end hear of it.
     pub(super) fn socket_shutdown(&mut self, cpu: CpuId, task: TaskId, socket: SocketId) -> Attempt {
         let peer = self.peer(socket);
-        self.objects.sockets[peer.index()].shut = true;
-        let woken = self.wake_at(cpu, task, peer, Side::Readers, usize::MAX);
+        self.objects.sockets[peer.index()].shut |= peer != socket;
+        let woken = self.wake_at(cpu, Some(task), peer, Side::Readers, usize::MAX);
         Attempt::Done(self.wake_cost(woken))
     }
 }

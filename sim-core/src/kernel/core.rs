@@ -126,6 +126,7 @@ impl<H: Hooks> Kernel<H> {
                 self.update_curr_stop(p, now, o);
             }
             self.sub_nr_running(cpu);
+            self.rqs[cpu.index()].nr_iowait += u32::from(self.tasks[p.index()].in_iowait);
         }
         let next = self.pick_next_task(cpu, prev, now, o);
         if next.is_none() {

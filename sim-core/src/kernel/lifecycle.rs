@@ -73,6 +73,7 @@ impl<H: Hooks> Kernel<H> {
             nvcsw: 0,
             nivcsw: 0,
             kthread: false,
+            in_iowait: false,
             wakee_flips: WakeeFlips::default(),
             recent_used_cpu: cpu,
             links: TaskLinks::default(),
@@ -126,6 +127,18 @@ impl<H: Hooks> Kernel<H> {
     pub fn set_sleeping(&mut self, task: TaskId) {
         debug_assert!(self.tasks[task.index()].on_cpu, "only a running task goes to sleep");
         self.tasks[task.index()].state = TaskState::Sleeping;
+    }
+
+    /// The running task of a CPU is about to sleep until input or output is done.
+    ///
+    /// Mirrors: `io_schedule_prepare()`.
+    pub fn set_in_iowait(&mut self, task: TaskId) {
+        self.tasks[task.index()].in_iowait = true;
+    }
+
+    /// Whether a task that waited for input or output was woken up on this CPU since the last time this was asked.
+    pub fn take_cpufreq_iowait(&mut self, cpu: CpuId) -> bool {
+        std::mem::take(&mut self.rqs[cpu.index()].cpufreq_iowait)
     }
 
     /// The running task of a CPU ends; [`Kernel::schedule`] takes it off.

@@ -155,6 +155,10 @@ pub struct Rq {
     pub need_resched: bool,
     /// Wake-ups queued for this CPU by others (`wake_list`), oldest first, with whether the wakee changed CPU.
     pub wake_list: Vec<(TaskId, bool)>,
+    /// Tasks that went to sleep here and wait for input or output (`nr_iowait`).
+    pub nr_iowait: u32,
+    /// Such a task has been woken up here since `schedutil` was last told (`SCHED_CPUFREQ_IOWAIT`).
+    pub cpufreq_iowait: bool,
     /// The root fair queue.
     pub cfs: CfsRqId,
     /// When the high-resolution tick is due, while it is armed.
@@ -187,6 +191,8 @@ impl Rq {
             curr: None,
             need_resched: false,
             wake_list: Vec::with_capacity(ROOM),
+            nr_iowait: 0,
+            cpufreq_iowait: false,
             cfs,
             hrtick: None,
             stopper: None,

@@ -53,6 +53,8 @@ pub struct SchedTask {
     pub nivcsw: u64,
     /// Whether it is a kernel thread.
     pub kthread: bool,
+    /// Whether it waits, or is about to wait, for input or output (`in_iowait`).
+    pub in_iowait: bool,
     /// Whom it wakes.
     pub wakee_flips: WakeeFlips,
     /// A CPU it may find warm beside its previous one.

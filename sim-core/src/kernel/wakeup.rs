@@ -43,7 +43,8 @@ impl<H: Hooks> Kernel<H> {
         o.event(now, &Event::Waking { task, by, waker });
         if self.rqs[by.index()].curr == Some(task) {
             // A CPU that wakes its own current task only takes back that it was to sleep.
-            self.tasks[task.index()].state = TaskState::Runnable;
+            let t = &mut self.tasks[task.index()];
+            (t.state, t.in_iowait) = (TaskState::Runnable, false);
             return Wake::Enqueued(by);
         }
         if self.task_entity(task).on_rq {
@@ -51,6 +52,8 @@ impl<H: Hooks> Kernel<H> {
             return Wake::Enqueued(self.tasks[task.index()].cpu);
         }
         self.tasks[task.index()].state = TaskState::Waking;
+        let (slept_on, in_iowait) = (self.tasks[task.index()].cpu, self.tasks[task.index()].in_iowait);
+        self.rqs[slept_on.index()].nr_iowait -= u32::from(in_iowait);
         let cpu = self.select_task_rq(task, SelectFor::Wake { by, waker, sync }, now, o);
         let migrated = cpu != self.tasks[task.index()].cpu;
         if migrated {
@@ -78,7 +81,8 @@ impl<H: Hooks> Kernel<H> {
             self.update_rq_clock(cpu, now);
             self.check_preempt_curr(task, cpu, false, now, o);
         }
-        self.tasks[task.index()].state = TaskState::Runnable;
+        let t = &mut self.tasks[task.index()];
+        (t.state, t.in_iowait) = (TaskState::Runnable, false);
     }
 
     /// Whether the wake-up is left to the target CPU. A task leaves its CPU in no time, so the "still switching out" cases
@@ -117,6 +121,7 @@ impl<H: Hooks> Kernel<H> {
         o: &mut O,
     ) {
         self.enqueue_task_fair(task, Enqueue { wakeup: true, migrated }, now, o);
+        self.rqs[cpu.index()].cpufreq_iowait |= std::mem::take(&mut self.tasks[task.index()].in_iowait);
         self.add_nr_running(cpu);
         self.tasks[task.index()].state = TaskState::Runnable;
         self.report_wakeup(task, cpu, false, now, o);

@@ -8,6 +8,7 @@ pub mod frequency;
 mod host;
 pub mod idle;
 mod interference;
+mod nic;
 mod smt;
 pub mod topology;
 mod work;
@@ -19,6 +20,7 @@ pub use draw::Draw;
 pub use frequency::FrequencyConfig;
 pub use host::{Demand, ExitCosts, HaltPoll, HostConfig, OtherGuest};
 pub use interference::{Interference, NonTaskKind, SourceKind};
+pub use nic::NicConfig;
 pub use smt::SmtConfig;
 pub use work::{IpcConfig, WorkClass, WorkKind};
 
@@ -74,6 +76,9 @@ pub struct MachineConfig {
     /// The host on which the CPUs are threads; none for a machine of metal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostConfig>,
+    /// The network card; unless described, [`NicConfig::typical`] where one is needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic: Option<NicConfig>,
     /// Idle states.
     #[serde(skip_serializing_if = "IdleConfig::is_off")]
     pub idle: IdleConfig,
@@ -121,6 +126,7 @@ impl MachineConfig {
             kept_ticks: Vec::new(),
             speed_changes: Vec::new(),
             host: None,
+            nic: None,
             idle: IdleConfig::default(),
             frequency: FrequencyConfig::default(),
             smt: SmtConfig::default(),

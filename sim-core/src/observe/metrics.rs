@@ -1,6 +1,6 @@
 //! What a run did, per task and in total, after a warm-up.
 
-use super::{Event, Latencies, MigrateReason, Observer, SwitchKind};
+use super::{Event, Latencies, MigrateReason, NetEvent, Observer, SwitchKind};
 use crate::id::TaskId;
 use crate::time::{Instant, Nanos};
 
@@ -90,6 +90,40 @@ pub struct Metrics {
     /// Switches of any CPU, to and from idle included (`ctxt`).
     context_switches: u64,
     nontask: Nanos,
+    network: NetCounts,
+}
+
+/// What came over the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NetCounts {
+    /// Interrupts of the card.
+    pub interrupts: u64,
+    /// Frames that went through the protocols.
+    pub frames: u64,
+    /// Rounds of the receiving softirq that ended with frames left.
+    pub squeezed: u64,
+    /// Times work was left to a `ksoftirqd`.
+    pub ksoftirqd: u64,
+    /// Datagrams lost in the card's receive queues.
+    pub ring_drops: u64,
+    /// Datagrams lost at their sockets.
+    pub socket_drops: u64,
+    /// Datagrams that reached their sockets.
+    pub datagrams: u64,
+}
+
+impl NetCounts {
+    fn count(&mut self, what: NetEvent) {
+        match what {
+            NetEvent::Interrupt => self.interrupts += 1,
+            NetEvent::Frames(n) => self.frames += u64::from(n),
+            NetEvent::Squeezed => self.squeezed += 1,
+            NetEvent::Ksoftirqd => self.ksoftirqd += 1,
+            NetEvent::RingDrop => self.ring_drops += 1,
+            NetEvent::SocketDrop => self.socket_drops += 1,
+            NetEvent::Datagram => self.datagrams += 1,
+        }
+    }
 }
 
 impl Metrics {
@@ -101,6 +135,7 @@ impl Metrics {
             phases: Vec::new(),
             context_switches: 0,
             nontask: Nanos::ZERO,
+            network: NetCounts::default(),
         }
     }
 
@@ -121,6 +156,10 @@ impl Metrics {
     /// Switches of all CPUs, to and from idle included (`ctxt` of `/proc/stat`).
     pub fn context_switches(&self) -> u64 {
         self.context_switches
+    }
+    /// What came over the network.
+    pub fn network(&self) -> NetCounts {
+        self.network
     }
     /// CPU time taken by interrupts and the hypervisor.
     pub fn nontask(&self) -> Nanos {
@@ -197,6 +236,7 @@ impl Observer for Metrics {
                 self.tasks[task.index()].series(series.into()).record(time);
             }
             Event::NonTask { time, .. } => self.nontask += time,
+            Event::Net { what, .. } => self.network.count(what),
             Event::Waking { .. }
             | Event::Exec { .. }
             | Event::Exit { .. }

@@ -20,7 +20,7 @@ pub use decision::{Buddy, Decision, Pick, PickRule, Place, PreemptRule, WakeupPr
 pub use digest::Digest;
 pub use idle::{IdleStats, StateUse};
 pub use latencies::Latencies;
-pub use metrics::{Metrics, TaskMetrics};
+pub use metrics::{Metrics, NetCounts, TaskMetrics};
 pub use pace::{PaceMetrics, PaceSums, Refills};
 pub use placement::{
     Affine, AffineRule, AffineWeight, Flips, IDLEST_LEVELS, IdlestFigures, IdlestLevel, IdlestRule, Search,
@@ -114,8 +114,10 @@ pub enum Context {
     Tick,
     /// The hard interrupt of another timer.
     Timer,
-    /// The hard interrupt another CPU sent.
+    /// The hard interrupt another CPU, or a device, sent.
     Ipi,
+    /// A softirq at the end of an interrupt.
+    Softirq,
 }
 
 /// What keeps a running task from going on, beside interrupts and the hypervisor.
@@ -144,6 +146,25 @@ pub enum VcpuState {
     Halts,
     /// It has seen an interrupt and is on its way into the guest.
     Wakes,
+}
+
+/// What happens to what comes over the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NetEvent {
+    /// The card interrupts.
+    Interrupt,
+    /// So many frames went through the protocols.
+    Frames(u32),
+    /// A round of the receiving softirq ended with frames left (`time_squeeze`).
+    Squeezed,
+    /// Work is left to the CPU's `ksoftirqd`.
+    Ksoftirqd,
+    /// A datagram found the receive queue of the card full.
+    RingDrop,
+    /// A datagram found its socket's buffer full.
+    SocketDrop,
+    /// A datagram reached its socket.
+    Datagram,
 }
 
 /// How a stay in an idle state compares with target residencies.
@@ -296,6 +317,13 @@ pub enum Event {
         time: Nanos,
         /// What.
         kind: Overhead,
+    },
+    /// Something happened to what comes over the network.
+    Net {
+        /// The CPU.
+        cpu: CpuId,
+        /// What.
+        what: NetEvent,
     },
     /// A virtual CPU executes, or not any more.
     Vcpu {

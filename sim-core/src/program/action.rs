@@ -40,6 +40,8 @@ pub enum Action {
     Sleep(Nanos),
     /// Sleep until a point in time; returns at once if it has passed.
     SleepUntil(Instant),
+    /// Wait so long for a device (`io_schedule()`): its interrupt ends the wait on the CPU that asked for it.
+    Io(Nanos),
     /// Write bytes into a pipe; blocks while it is full.
     PipeWrite {
         /// The pipe.

@@ -2,12 +2,16 @@
 
 mod action;
 mod objects;
+mod remote;
 mod socket;
 
 pub use action::{Action, ChildSpec, Missed, TaskSpec, Work};
 pub use objects::{Barrier, Condition, Epoll, Mutex, Objects, Pages, Pipe, Semaphore, Timer, Waiters};
 
-pub use socket::{Flow, Pushed, Socket, TcpFlow, UdpFlow, UnixFlow};
+pub use remote::{Frame, Inbound, RemoteClient, RemoteSpec, RemoteTest};
+pub use socket::{
+    Flow, Held, Pushed, Socket, TcpFlow, TcpReceiver, TcpSender, UdpFlow, UnixFlow, frame_memory,
+};
 
 use crate::id::{BarrierId, ConditionId, EpollId, PipeId, SemId, SocketId, TaskId};
 use crate::time::{Instant, Nanos};

@@ -1,7 +1,8 @@
 //! The objects tasks synchronise on: state only. Who is woken when, and what it costs, is the engine's business.
 
 use super::Missed;
-use super::socket::{Flow, Socket, TcpFlow, UdpFlow, UnixFlow};
+use super::remote::{RemoteClient, RemoteSpec};
+use super::socket::{Flow, Socket, TcpFlow, TcpReceiver, UdpFlow, UnixFlow};
 use crate::id::{BarrierId, ConditionId, EpollId, MutexId, PipeId, SemId, SocketId, TaskId, TimerId};
 use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
@@ -162,11 +163,15 @@ pub struct Objects {
     pub timers: Vec<Timer>,
     /// Ends of connections by [`SocketId`].
     pub sockets: Vec<Socket>,
+    /// Programs on other machines, by [`Socket::remote`].
+    pub remotes: Vec<RemoteClient>,
 }
 
 impl Objects {
     /// Linux's default pipe capacity: 16 pages.
     pub const PIPE_CAPACITY: u64 = 16 * 4096;
+    /// The receive buffer TCP starts with (`tcp_rmem`, tcp(7)).
+    const CONTROL_BUFFER: u64 = 131_072;
 
     /// Adds a pipe holding `filled` bytes. A job server is a pipe that holds its tokens, one byte each.
     pub fn add_pipe(&mut self, name: &str, capacity: u64, filled: u64) -> PipeId {
@@ -231,6 +236,24 @@ impl Objects {
     /// Adds a pair of unix stream sockets.
     pub fn add_unix(&mut self, name: &str, sndbuf: u64) -> [SocketId; 2] {
         self.add_connection(name, [0, 1].map(|_| Flow::Unix(UnixFlow::new(sndbuf))))
+    }
+    /// Adds a program on another machine with its control connection and its data connection, whose receive buffer here is
+    /// `rcvbuf`, as the kernel accounts it. The ends here; those of `spec` are replaced, and so is its window.
+    pub fn add_remote(&mut self, name: &str, rcvbuf: u64, spec: RemoteSpec) -> [SocketId; 2] {
+        let number = self.remotes.len() as u32;
+        let receiver = TcpReceiver::new(rcvbuf);
+        let window = receiver.first_window();
+        let data =
+            if spec.sndbuf.is_some() { Flow::Remote(receiver) } else { Flow::Udp(UdpFlow::new(rcvbuf)) };
+        let control = Flow::Remote(TcpReceiver::new(Objects::CONTROL_BUFFER));
+        let sockets = [("control", control), ("data", data)].map(|(end, flow)| {
+            let id = SocketId::new(self.sockets.len());
+            self.sockets.push(Socket::new(format!("{name}/{end}"), id, flow));
+            self.sockets[id.index()].remote = Some(number);
+            id
+        });
+        self.remotes.push(RemoteClient::new(RemoteSpec { sockets, window, ..spec }, number));
+        sockets
     }
     /// `flows`: what comes to the first end, and to the second.
     fn add_connection(&mut self, name: &str, flows: [Flow; 2]) -> [SocketId; 2] {

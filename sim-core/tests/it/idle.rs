@@ -25,6 +25,7 @@ fn state(name: &str, monitors: bool) -> IdleState {
         polling: false,
         monitors,
         flushes: true,
+        shared: false,
         disabled: false,
     }
 }
@@ -100,6 +101,30 @@ fn an_idle_cpu_is_called_by_its_flag_or_by_an_interrupt() {
 fn entering_must_be_over_before_a_state_is_left() {
     assert_eq!(woken_after(10 * US, vec![state("C6", true)]), (30 + 60) * US);
     assert_eq!(woken_after(40 * US, vec![state("C6", true)]), 60 * US);
+}
+
+/// Exits of 60 us from a core's own state, of 160 us from the cluster's, which needs both of its cores.
+#[test]
+fn a_cluster_sleeps_when_its_last_core_does() {
+    let shared = IdleState {
+        latency: Nanos(200 * US),
+        residency: Nanos(300 * US),
+        shared: true,
+        ..state("cluster-sleep", true)
+    };
+    let states = vec![c1(), state("cpu-sleep", true), shared];
+    let wake = |clusters: (u32, u32)| {
+        let shape = Shape::new(1, clusters.0, clusters.1, 1);
+        let config = machine(shape, states.clone(), GovernorKind::Menu);
+        let mut objects = Objects::default();
+        let sem = objects.add_semaphore("s", 0);
+        let cycle: Vec<Action> = (0..40).flat_map(|_| [Action::SemWait(sem), run(10 * US)]).collect();
+        let post: Vec<Action> = (0..40).flat_map(|_| [run(MS), Action::SemPost { sem, n: 1 }]).collect();
+        let tasks = vec![on(1, task("waiter", 0, script(cycle))), on(0, task("poster", 0, script(post)))];
+        *starts(&log_of(config, objects, tasks), 1).last().unwrap() - 40 * MS
+    };
+    assert_eq!(wake((1, 2)), 60 * US, "the other core of the cluster is busy");
+    assert_eq!(wake((2, 1)), 160 * US, "a cluster of its own");
 }
 
 #[test]
@@ -179,6 +204,27 @@ fn use_of_states_is_counted_as_in_sysfs() {
     assert!(c6.usage > 80 && c6.above == 0, "{c6:?}");
     // A tick in the middle of a sleep makes two of it.
     assert_eq!(stats.latency(2).max(), Nanos(60 * US));
+}
+
+/// smp.md §5.3: 500 us foreseen with one task in wait are 45 us of latency at most, so C1E; without, C6.
+#[test]
+fn a_task_that_waits_for_a_device_keeps_its_cpu_from_deep_states() {
+    let usage = |wait: fn(Nanos) -> Action| {
+        let mut config = machine(Shape::new(1, 1, 1, 1), Vec::new(), GovernorKind::Menu);
+        config.machine.idle = IdleConfig::of(StateTable::by_name("skl").unwrap());
+        let steps = (0..400).flat_map(|_| [run(100 * US), wait(Nanos(500 * US))]).collect();
+        let stats = IdleStats::new(Nanos::ZERO, 1, 9);
+        let mut sim = Simulation::new(config, Objects::default(), stats);
+        sim.add_task(task("sleeper", 0, script(steps)));
+        sim.run().unwrap();
+        let [c1e, c6] = [2, 4].map(|state: usize| sim.observer.cpu(CpuId(0))[state].usage);
+        (c1e, c6)
+    };
+    // While the waits make no pattern, after a tick within one say, the next timer counts: 4 s away, deeper than either.
+    let (c1e, c6) = usage(Action::Io);
+    assert!(c1e > 200 && c6 < 20, "C1E {c1e}, C6 {c6}");
+    let (c1e, c6) = usage(Action::Sleep);
+    assert!(c1e < 20 && c6 > 200, "C1E {c1e}, C6 {c6}");
 }
 
 #[test]

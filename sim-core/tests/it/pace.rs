@@ -172,10 +172,24 @@ impl Observer for Clocks {
 
 /// The clocks that a busy task goes through under schedutil.
 fn schedutil_clocks(profile: &str, cpus: u32, arch: Arch, program: Box<dyn Program>) -> Vec<u32> {
+    schedutil_clocks_from(1_000_000, profile, cpus, arch, program)
+}
+
+fn schedutil_clocks_from(
+    min_khz: u32,
+    profile: &str,
+    cpus: u32,
+    arch: Arch,
+    program: Box<dyn Program>,
+) -> Vec<u32> {
     let mut c = machine(profile, (1, 1, cpus, 1));
     let rate_limit = Nanos(500_000);
-    c.machine.frequency =
-        FrequencyConfig { turbo_khz: vec![4_000_000], arch, ..turbo(Governor::Schedutil { rate_limit }) };
+    c.machine.frequency = FrequencyConfig {
+        min_khz,
+        turbo_khz: vec![4_000_000],
+        arch,
+        ..turbo(Governor::Schedutil { rate_limit })
+    };
     c.duration = Some(Nanos(2000 * MS));
     let mut sim = Simulation::new(c, Objects::default(), Clocks::default());
     sim.add_task(on(0, 0, program));
@@ -200,6 +214,22 @@ fn schedutil_follows_a_busy_task_up() {
 fn schedutil_leaves_light_tasks_at_low_clocks() {
     let khz = schedutil_clocks("6.1", 2, Arch::X86, run_sleep(MS / 10, 4 * MS));
     assert!(khz.last().is_some_and(|khz| *khz < 3_000_000), "{khz:?}");
+}
+
+/// One that waits for a device does, if the first boost, an eighth, is above the lowest clock: else the end of its turn,
+/// which no change forbids to look, halves the boost again.
+#[test]
+fn schedutil_boosts_tasks_that_wait_for_devices() {
+    let khz = |wait: fn(Nanos) -> Action| {
+        move |min_khz| {
+            let steps = (0..400).flat_map(|_| [run(MS / 200), wait(Nanos(MS))]).collect();
+            schedutil_clocks_from(min_khz, "6.1", 2, Arch::X86, script(steps))
+        }
+    };
+    let (sleeps, waits) = (khz(Action::Sleep), khz(Action::Io));
+    assert!(sleeps(400_000).iter().all(|khz| *khz < 1_500_000), "{:?}", sleeps(400_000));
+    assert!(waits(400_000).contains(&4_000_000), "{:?}", waits(400_000));
+    assert_eq!(waits(1_000_000), [1_000_000]);
 }
 
 /// 256 KiB from the last-level cache take 10.24 us: so much later is the task done on another core of it, once it was moved.

@@ -85,7 +85,7 @@ impl Model for Dbench {
                 to_do.push_back(Action::KernelRun(Nanos(operation)));
                 let flushes = load.random_range(0..1000) < spec.flushes_per_thousand;
                 let flush = if flushes { spec.flush.sample(&mut work) } else { Nanos::ZERO };
-                to_do.extend((!flush.is_zero()).then_some(Action::Sleep(flush)));
+                to_do.extend((!flush.is_zero()).then_some(Action::Io(flush)));
             };
             add(builder, path, program(body));
         }

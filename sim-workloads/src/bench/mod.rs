@@ -14,9 +14,8 @@ pub mod thread_pool;
 
 use crate::build::Builder;
 use crate::model::batches;
-use sim_core::kernel::Policy;
-use sim_core::program::{Action, Program, ProgramContext, TaskSpec};
-use sim_core::{GroupId, Instant, Nanos, TaskId};
+use sim_core::program::{Action, Program, ProgramContext};
+use sim_core::{Instant, Nanos, TaskId};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,10 +34,7 @@ fn program(refill: impl FnMut(&ProgramContext, &mut ToDo) + Send + 'static) -> B
 fn add(builder: &mut Builder, path: String, program: Box<dyn Program>) -> TaskId {
     let last = path.rsplit('/').next().unwrap_or_default();
     let name = last.split('#').next().unwrap_or_default().to_owned();
-    let (start, group) = (Instant::ZERO, GroupId::ROOT);
-    let (nice, policy, affinity) = (0, Policy::Normal, None);
-    builder.add_task(TaskSpec { name, path, start, nice, policy, affinity, group, program });
-    TaskId::new(builder.tasks.len() - 1)
+    builder.add_plain_task(&name, &path, program)
 }
 
 /// Makes tasks threads of one process.

@@ -120,7 +120,7 @@ fn thread(db: Arc<Database>, mut stream: Stream) -> impl FnMut(&ProgramContext, 
         let run = |work| Action::Run(Work::Capacity(work));
         to_do.extend([run(work), Action::Lock(mutex), run(hold), Action::Unlock(mutex)]);
         let flush = db.spec.log_flush.sample(&mut stream);
-        to_do.extend((!flush.is_zero()).then_some(Action::Sleep(flush)));
+        to_do.extend((!flush.is_zero()).then_some(Action::Io(flush)));
         to_do.extend([Action::Count(1), Action::SemPost { sem: db.answered[client], n: 1 }]);
     }
 }

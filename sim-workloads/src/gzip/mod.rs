@@ -9,11 +9,10 @@ use crate::schema::{PlainName, is_default};
 use crate::units::{Bytes, Whole, model_name, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sim_core::kernel::Policy;
+use sim_core::Nanos;
 use sim_core::machine::{WorkClass, WorkKind};
-use sim_core::program::{Action, ChildSpec, ProgramContext, TaskSpec, Work};
+use sim_core::program::{Action, ChildSpec, ProgramContext, Work};
 use sim_core::rng::{self, Stream};
-use sim_core::{GroupId, Instant, Nanos, TaskId};
 use std::collections::VecDeque;
 
 /// The most files.
@@ -98,17 +97,12 @@ impl Model for Gzip {
         let mut steps =
             (0..self.files).map(file).chain([Action::WaitChildren]).collect::<Vec<_>>().into_iter();
         let working_set = self.working_set.map_or(0, |b| b.0);
-        builder.kinds.push((TaskId::new(builder.tasks.len()), WorkKind { class: self.class, working_set }));
-        builder.add_task(TaskSpec {
-            name: "sh".to_owned(),
-            path: self.name.clone(),
-            start: Instant::ZERO,
-            nice: 0,
-            policy: Policy::Normal,
-            affinity: None,
-            group: GroupId::ROOT,
-            program: Box::new(move |_: &ProgramContext| steps.next().unwrap_or(Action::Exit)),
-        });
+        let shell = builder.add_plain_task(
+            "sh",
+            &self.name,
+            Box::new(move |_: &ProgramContext| steps.next().unwrap_or(Action::Exit)),
+        );
+        builder.kinds.push((shell, WorkKind { class: self.class, working_set }));
     }
 
     /// The time is that of all files; the rate counts bytes read.

@@ -14,9 +14,7 @@ use crate::schema::PlainName;
 use crate::units::{Bytes, Whole, model_name, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sim_core::kernel::Policy;
-use sim_core::program::TaskSpec;
-use sim_core::{GroupId, Instant, Nanos};
+use sim_core::Nanos;
 
 /// The most groups.
 pub const MAX_GROUPS: u32 = 1000;
@@ -116,16 +114,7 @@ impl Default for Hackbench {
 impl Model for Hackbench {
     fn build(&self, builder: &mut Builder) {
         let program = programs::main(self, builder);
-        builder.add_task(TaskSpec {
-            name: "hackbench".to_owned(),
-            path: self.name.clone(),
-            start: Instant::ZERO,
-            nice: 0,
-            policy: Policy::Normal,
-            affinity: None,
-            group: GroupId::ROOT,
-            program,
-        });
+        builder.add_plain_task("hackbench", &self.name, program);
     }
 
     fn results(&self, run: &Ran<'_>) -> Vec<(&'static Headline, f64)> {

@@ -84,7 +84,7 @@ fn a_cold_page_cache_fills() {
     let spec = KernelCompile { headers, page_cache: PageCache::Cold, io_sleeps: 2, ..compile(1, 40) };
     let mut sleeps: BTreeMap<String, usize> = BTreeMap::new();
     for line in Asked::of(&spec, 1).log {
-        if let Some(path) = line.strip_suffix(": sleep") {
+        if let Some(path) = line.strip_suffix(": io") {
             *sleeps.entry(path.to_owned()).or_default() += 1;
         }
     }

@@ -85,7 +85,7 @@ fn cc1(object: &ObjectWork, pipe: Option<PipeId>) -> impl Iterator<Item = Action
     let read = (1..).zip(object.reads.clone()).flat_map(move |(i, Read { sleep, scan })| {
         let scan = (!scan.is_zero()).then_some(Action::KernelRun(scan));
         let goes_on = run(part(front, i, stretches));
-        sleep.map(Action::Sleep).into_iter().chain(scan).chain([goes_on])
+        sleep.map(Action::Io).into_iter().chain(scan).chain([goes_on])
     });
     let read = once(run(part(front, 0, stretches))).chain(read);
     // A text of one piece is written when all work is done.

@@ -50,7 +50,7 @@ impl Asked {
                     task.0 += n.0;
                     *self.kernel.entry(path.to_owned()).or_default() += n.0;
                 }
-                Action::Sleep(n) => task.1 += n.0,
+                Action::Io(n) => task.1 += n.0,
                 Action::PipeWrite { pipe, bytes } => {
                     *self.pipes.entry(pipe.index()).or_default() += i128::from(*bytes)
                 }
@@ -72,7 +72,7 @@ impl Asked {
                 Action::PipeRead { bytes, .. } => format!("read {bytes}"),
                 Action::SemPost { .. } => "exec done".to_owned(),
                 Action::SemWait(_) => "wait for exec".to_owned(),
-                Action::Sleep(_) => "sleep".to_owned(),
+                Action::Io(_) => "io".to_owned(),
                 other => format!("{other:?}"),
             };
             if !name.is_empty() {
@@ -114,7 +114,7 @@ fn one_object_through_a_file() {
         "gcc: fork cc1",
         "cc1: exec cc1",
         "cc1: exec done",
-        "cc1: sleep",
+        "cc1: io",
         "cc1: Exit",
         "gcc: wait for exec",
         "gcc: WaitChild",
@@ -149,7 +149,7 @@ fn one_object_through_a_file() {
 fn one_object_through_a_pipe() {
     let log = one_object(HandOver::Pipe);
     let of = |who: &str| -> Vec<&str> { log.iter().filter_map(|l| l.strip_prefix(who)).collect() };
-    assert_eq!(of("cc1: "), ["exec cc1", "exec done", "sleep", "write 4096", "write 904", "Exit"]);
+    assert_eq!(of("cc1: "), ["exec cc1", "exec done", "io", "write 4096", "write 904", "Exit"]);
     assert_eq!(of("as: "), ["exec as", "exec done", "read 4096", "read 904", "Exit"]);
     let gcc = ["fork cc1", "wait for exec", "fork as", "wait for exec", "WaitChild", "WaitChild", "Exit"];
     assert_eq!(of("gcc: ")[1..], gcc);

@@ -1,4 +1,4 @@
-//! netperf over loopback: the streams and the request/response tests.
+//! netperf over loopback, or from another machine: the streams and the request/response tests.
 //!
 //! ```text
 //! sh ── starts netserver, waits a little, starts netperf
@@ -15,8 +15,14 @@
 //! A stream over loopback on one CPU is governed by that and by batching: messages merge while they wait for the
 //! receiver's window, and datagrams are lost while their reader waits. Both come from the sockets
 //! (`sim-core/src/program/socket/`); this file only makes the calls.
+//!
+//! With `peer = "remote"` netperf runs on another machine ([`sim_core::program::RemoteClient`]) and netserver here: both
+//! connections go through a network card (`[machine.nic]`), and streams come in, as in a test that receives.
 
 mod programs;
+mod remote;
+#[cfg(test)]
+mod remote_tests;
 #[cfg(test)]
 mod tests;
 
@@ -27,9 +33,7 @@ use crate::schema::{Names, PlainName};
 use crate::units::{Bytes, Duration, Whole, model_name, optional_whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sim_core::kernel::Policy;
-use sim_core::program::TaskSpec;
-use sim_core::{GroupId, Instant, Nanos};
+use sim_core::Nanos;
 
 /// The most messages or transactions of one test.
 pub const MAX_COUNT: u64 = 1_000_000_000;
@@ -44,7 +48,8 @@ const LEAST: (u64, u64) = (4608, 2304);
 
 /// Parameters of a netperf test: the table `[workload.netperf]`. Options of the real program stand in brackets.
 ///
-/// Paths of the tasks: `netperf` (the shell), `netperf/client`, `netperf/netserver` and `netperf/netserver/child`.
+/// Paths of the tasks: `netperf` (the shell), `netperf/client`, `netperf/netserver` and `netperf/netserver/child`; those of
+/// further instances begin with `netperf#1` and so on. With a remote peer there is no client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Netperf {
@@ -55,6 +60,18 @@ pub struct Netperf {
     /// Which test (`-t`).
     #[schemars(with = "Names<Test>")]
     pub test: Test,
+    /// Where netperf runs: loopback (here, unless given) or remote, on another machine that sends to netserver here.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(with = "Option<Names<Peer>>")]
+    pub peer: Peer,
+    /// How many tests run side by side, each with a connection and a netserver of its own: 1 unless given.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(with = "Option<Instances>")]
+    pub instances: Instances,
+    /// With a remote peer: the time a call takes netperf there, on a CPU of its own. Default: 1.5 us, an assumption (a send
+    /// here takes that, `[costs]`).
+    #[serde(default, rename(serialize = "remote_call_ns"), skip_serializing_if = "Option::is_none")]
+    pub remote_call: Option<Duration>,
     /// How long (`-l` above zero); 10 s unless this or `count` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Duration>,
@@ -94,6 +111,12 @@ pub struct Netperf {
     /// CPU time of netperf from its start to the control message. Default (traced): 2 ms.
     #[serde(default = "setup")]
     pub setup: Dist,
+    /// CPU time of netperf from the control message until it waits for the answer. Default (traced): 230 µs.
+    #[serde(default = "ask")]
+    pub ask: Dist,
+    /// CPU time of netperf from the answer to the first call of the test: it connects. Default (traced): 52 µs.
+    #[serde(default = "connect")]
+    pub connect: Dist,
     /// CPU time of netserver from the control message to the fork. Default (traced): 185 µs.
     #[serde(default = "accept")]
     pub accept: Dist,
@@ -104,6 +127,20 @@ pub struct Netperf {
     #[serde(default = "around_call")]
     pub around_call: Dist,
 }
+
+/// Where netperf runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Peer {
+    /// On this machine.
+    #[default]
+    Loopback,
+    /// On another machine.
+    Remote,
+}
+
+/// How many tests run side by side.
+type Instances = Whole<u32, 1, 1024>;
 
 /// A netperf test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +162,15 @@ pub enum Test {
 fn default_name() -> String {
     "netperf".to_owned()
 }
+fn is_default(peer: &Peer) -> bool {
+    *peer == Peer::default()
+}
+fn one() -> Instances {
+    Whole(1)
+}
+fn is_one(instances: &Instances) -> bool {
+    instances.0 == 1
+}
 fn one_byte() -> Bytes {
     Bytes(1)
 }
@@ -133,6 +179,12 @@ fn head_start() -> Nanos {
 }
 fn setup() -> Dist {
     Dist::constant(Nanos::from_micros(2000))
+}
+fn ask() -> Dist {
+    Dist::constant(Nanos::from_micros(230))
+}
+fn connect() -> Dist {
+    Dist::constant(Nanos::from_micros(52))
 }
 fn accept() -> Dist {
     Dist::constant(Nanos::from_micros(185))
@@ -176,6 +228,13 @@ pub const HEADLINES: &[Headline] = &[
         unit: "trans/s",
         better: Better::Higher,
     },
+    Headline {
+        name: "netperf_lost",
+        title: "netperf, datagrams lost here",
+        short: "lost",
+        unit: "%",
+        better: Better::Lower,
+    },
 ];
 
 impl Netperf {
@@ -184,6 +243,9 @@ impl Netperf {
         Netperf {
             name: default_name(),
             test,
+            peer: Peer::default(),
+            instances: one(),
+            remote_call: None,
             length: None,
             count: None,
             send_size: None,
@@ -195,6 +257,8 @@ impl Netperf {
             nodelay: false,
             head_start: head_start(),
             setup: setup(),
+            ask: ask(),
+            connect: connect(),
             accept: accept(),
             prepare: prepare(),
             around_call: around_call(),
@@ -233,6 +297,56 @@ impl Netperf {
 
 impl Model for Netperf {
     fn build(&self, builder: &mut Builder) {
+        for i in 0..self.instances.0 {
+            let spec = Netperf { name: self.instance(i), ..self.clone() };
+            let program = match self.peer {
+                Peer::Loopback => programs::shell(&spec.loopback(builder)),
+                Peer::Remote => remote::shell(&spec, builder),
+            };
+            builder.add_plain_task("sh", &spec.name, program);
+        }
+    }
+
+    /// Bytes are counted by netserver's child in streams, transactions by netperf, or by the child if netperf is remote; the
+    /// time of the test is what the clock of who counts showed, or that of the run if it was cut or had a warm-up.
+    fn results(&self, run: &Ran<'_>) -> Vec<(&'static Headline, f64)> {
+        let rates: Option<Vec<f64>> =
+            (0..self.instances.0).map(|i| self.rate(run, &self.instance(i))).collect();
+        let Some(rate) = rates.map(|rates| rates.iter().sum::<f64>()) else { return Vec::new() };
+        let [throughput, packets, transactions, lost] = HEADLINES else { return Vec::new() };
+        let mut results = match self.test {
+            Test::TcpStream => vec![(throughput, rate * 8e-6)],
+            Test::UdpStream => vec![(throughput, rate * 8e-6), (packets, rate / self.message() as f64)],
+            Test::TcpRr | Test::UdpRr => vec![(transactions, rate)],
+        };
+        let network = run.network();
+        let gone = network.ring_drops + network.socket_drops;
+        if self.peer == Peer::Remote && gone + network.datagrams > 0 {
+            results.push((lost, 100.0 * gone as f64 / (gone + network.datagrams) as f64));
+        }
+        results
+    }
+}
+
+impl Netperf {
+    /// The name of one of its tests.
+    fn instance(&self, i: u32) -> String {
+        if i == 0 { self.name.clone() } else { format!("{}#{i}", self.name) }
+    }
+
+    /// What one of its tests counted per second.
+    fn rate(&self, run: &Ran<'_>, name: &str) -> Option<f64> {
+        let counts = match self.peer {
+            Peer::Loopback => format!("{name}/client"),
+            Peer::Remote => format!("{name}/netserver/child"),
+        };
+        let measured = run.recorded(&counts, 0).filter(|_| run.is_whole()).map(|times| times.max());
+        let elapsed = measured.or_else(|| run.elapsed(&counts))?;
+        Some(run.work(name) as f64 / elapsed.as_secs_f64())
+    }
+
+    /// Both ends here.
+    fn loopback(&self, builder: &mut Builder) -> programs::Plan {
         let (local, remote) = (self.buffers(self.local_buffer), self.buffers(self.remote_buffer));
         let objects = &mut builder.objects;
         let plain = (TCP_SEND_DEFAULT, TCP_RECEIVE_DEFAULT);
@@ -242,31 +356,6 @@ impl Model for Netperf {
             true => objects.add_tcp(&path, [local, remote], self.nodelay),
             false => objects.add_udp(&path, [local.1, remote.1]),
         };
-        let plan = programs::Plan { spec: self.clone(), seed: builder.seed, control, data };
-        builder.add_task(TaskSpec {
-            name: "sh".to_owned(),
-            path: self.name.clone(),
-            start: Instant::ZERO,
-            nice: 0,
-            policy: Policy::Normal,
-            affinity: None,
-            group: GroupId::ROOT,
-            program: programs::shell(&plan),
-        });
-    }
-
-    /// Bytes are counted by netserver's child in streams, transactions by netperf; the time of the test is what netperf's
-    /// clock showed, or that of the run if it was cut or had a warm-up.
-    fn results(&self, run: &Ran<'_>) -> Vec<(&'static Headline, f64)> {
-        let client = format!("{}/client", self.name);
-        let measured = run.recorded(&client, 0).filter(|_| run.is_whole()).map(|times| times.max());
-        let Some(elapsed) = measured.or_else(|| run.elapsed(&client)) else { return Vec::new() };
-        let rate = run.work(&self.name) as f64 / elapsed.as_secs_f64();
-        let [throughput, packets, transactions] = HEADLINES else { return Vec::new() };
-        match self.test {
-            Test::TcpStream => vec![(throughput, rate * 8e-6)],
-            Test::UdpStream => vec![(throughput, rate * 8e-6), (packets, rate / self.message() as f64)],
-            Test::TcpRr | Test::UdpRr => vec![(transactions, rate)],
-        }
+        programs::Plan { spec: self.clone(), seed: builder.seed, control, data }
     }
 }

@@ -1,6 +1,6 @@
 //! netperf, netserver and its child: their calls, made while they run.
 
-use super::Netperf;
+use super::{Netperf, Peer};
 use crate::dist::Dist;
 use crate::model::{Batches, batches};
 use sim_core::program::{Action, ChildSpec, Program, ProgramContext, Work};
@@ -19,7 +19,7 @@ pub(super) struct Plan {
 }
 
 /// A control message, bytes. Traced: 656.
-const CONTROL: u64 = 656;
+pub(super) const CONTROL: u64 = 656;
 
 /// CPU times of one program.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ impl Times {
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Setup,
+    Connect,
     Begin,
     Test,
     Over,
@@ -99,10 +100,15 @@ impl Batches for Client {
         let control = self.plan.control[0];
         match self.phase {
             Phase::Setup => {
-                self.phase = Phase::Begin;
+                self.phase = Phase::Connect;
                 ready.push_back(self.times.run(&self.plan.spec.setup));
                 ready.push_back(Action::Send { socket: control, bytes: CONTROL });
+                ready.push_back(self.times.run(&self.plan.spec.ask));
                 ready.push_back(Action::Receive { socket: control, max: CONTROL });
+            }
+            Phase::Connect => {
+                self.phase = Phase::Begin;
+                ready.push_back(self.times.run(&self.plan.spec.connect));
             }
             Phase::Begin => {
                 self.phase = Phase::Test;
@@ -120,6 +126,7 @@ struct Child {
     plan: Plan,
     times: Times,
     phase: Phase,
+    began: Instant,
     /// Of a request, what is still to come.
     awaited: u64,
 }
@@ -135,6 +142,9 @@ impl Child {
         self.awaited -= bytes.min(self.awaited);
         if self.awaited == 0 {
             self.awaited = spec.request_size.0;
+            if spec.peer == Peer::Remote {
+                ready.push_back(Action::Count(1));
+            }
             ready.push_back(Action::Send { socket, bytes: spec.response_size.0 });
         }
     }
@@ -155,8 +165,8 @@ impl Batches for Child {
                 self.phase = Phase::Begin;
                 ready.extend([self.times.run(&self.plan.spec.prepare), control]);
             }
-            Phase::Begin => {
-                self.phase = Phase::Test;
+            Phase::Begin | Phase::Connect => {
+                (self.phase, self.began) = (Phase::Test, cx.now);
                 self.receive(ready);
             }
             Phase::Test if cx.received > 0 => {
@@ -165,6 +175,9 @@ impl Batches for Child {
             }
             Phase::Test => {
                 self.phase = Phase::Over;
+                if self.plan.spec.peer == Peer::Remote {
+                    ready.push_back(Action::Record { series: 0, time: cx.now - self.began });
+                }
                 ready.push_back(control);
             }
             Phase::Over => ready.push_back(Action::Exit),
@@ -179,6 +192,7 @@ fn netserver(plan: &Plan) -> Box<dyn Program> {
         plan: plan.clone(),
         times: Times::of(plan, "netserver/child"),
         phase: Phase::Setup,
+        began: Instant::ZERO,
         awaited: plan.spec.request_size.0,
     };
     let child = fork(plan, "netserver", "netserver/child", batches(child));
@@ -189,11 +203,15 @@ fn netserver(plan: &Plan) -> Box<dyn Program> {
 /// Starts netserver, later netperf, and waits for both.
 pub(super) fn shell(plan: &Plan) -> Box<dyn Program> {
     play([
-        fork(plan, "netserver", "netserver", netserver(plan)),
+        start_netserver(plan),
         Action::Sleep(plan.spec.head_start),
         fork(plan, "netperf", "client", netperf(plan)),
         Action::WaitChildren,
     ])
+}
+
+pub(super) fn start_netserver(plan: &Plan) -> Action {
+    fork(plan, "netserver", "netserver", netserver(plan))
 }
 
 fn fork(plan: &Plan, name: &str, path: &str, program: Box<dyn Program>) -> Action {
@@ -201,7 +219,7 @@ fn fork(plan: &Plan, name: &str, path: &str, program: Box<dyn Program>) -> Actio
     Action::Fork(Box::new(ChildSpec { name: name.to_owned(), path, program }))
 }
 
-fn play<const N: usize>(steps: [Action; N]) -> Box<dyn Program> {
+pub(super) fn play<const N: usize>(steps: [Action; N]) -> Box<dyn Program> {
     let mut steps = steps.into_iter();
     Box::new(move |_: &ProgramContext| steps.next().unwrap_or(Action::Exit))
 }

@@ -19,9 +19,7 @@ use crate::schema::PlainName;
 use crate::units::{Bytes, Whole, model_name, optional_whole, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sim_core::kernel::Policy;
-use sim_core::program::TaskSpec;
-use sim_core::{GroupId, Instant, Nanos};
+use sim_core::Nanos;
 
 /// The most compressing threads.
 pub const MAX_PROCESSES: u32 = 1000;
@@ -122,16 +120,7 @@ impl Pigz {
 impl Model for Pigz {
     fn build(&self, builder: &mut Builder) {
         let program = programs::main(self, builder);
-        builder.add_task(TaskSpec {
-            name: "pigz".to_owned(),
-            path: self.name.clone(),
-            start: Instant::ZERO,
-            nice: 0,
-            policy: Policy::Normal,
-            affinity: None,
-            group: GroupId::ROOT,
-            program,
-        });
+        builder.add_plain_task("pigz", &self.name, program);
     }
 
     /// The rate counts bytes read, as the writer has written what became of them.

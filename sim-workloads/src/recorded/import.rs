@@ -11,6 +11,7 @@ use super::stats::{Form, Limits, Stats};
 use super::summary::Summary;
 use super::write::{Sleeps, Writer, time};
 use crate::scenario::MAX_STEPS;
+use crate::units::comment;
 use std::fmt::Write;
 use std::io::Read;
 
@@ -69,7 +70,7 @@ pub fn import(source: impl Read, limits: &Limits, options: &Options) -> Result<I
     let notes = notes(&summary, &writer, ticks);
     let mut out = format!("# Imported from a recorded trace ({}).\n", summary.stats.form.name());
     for note in &notes {
-        let _ = writeln!(out, "# {note}");
+        out += &comment(note);
     }
     out += "name = \"recorded workload\"\n\n[kernel]\n";
     if let Some(kernel) = &options.kernel {

@@ -31,7 +31,7 @@ pub(super) fn read(
         Wrapping::Html => Form::Systrace,
         Wrapping::Atrace => Form::Atrace,
     };
-    let stats = Stats { form, packed: source.packed, ..Stats::default() };
+    let stats = Stats { form, packing: source.packing, ..Stats::default() };
     let mut reader =
         Reader { limits, stats, names: Names::default(), order: Order::default(), known_form: false };
     let (mut raw, mut bytes) = (Vec::new(), 0);

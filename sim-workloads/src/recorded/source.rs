@@ -1,7 +1,7 @@
 //! Bytes to lines: what a file is packed in is taken off, and no line, however long, is held in memory beyond a limit.
 
 use super::error::TraceError;
-use crate::packed::{Packing, unpack};
+use crate::unpack::{Unpacked, unpack};
 use flate2::bufread::ZlibDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -35,28 +35,29 @@ const OTHERS: &[(&[u8], &str)] = &[
 pub(super) struct Source<'a> {
     text: Box<dyn BufRead + 'a>,
     pub(super) wrapping: Wrapping,
-    pub(super) packed: Option<&'static str>,
+    /// What it was packed with beside that.
+    pub(super) packing: Option<&'static str>,
 }
 
 impl<'a> Source<'a> {
     /// Recognises what the bytes are packed in.
     pub(super) fn open(source: impl Read + 'a) -> Result<Source<'a>, TraceError> {
-        let (mut text, packing) = unpack(source)?;
-        let mut head = Vec::new();
-        text.by_ref().take(HEAD).read_to_end(&mut head)?;
-        Source::unpacked(io::Cursor::new(head.clone()).chain(text), &head, packing.map(Packing::name))
+        let Unpacked { head, rest, packing } = unpack(source, HEAD)?;
+        Source::unpacked(rest, &head, packing)
     }
 
     fn unpacked(
         source: impl BufRead + 'a,
         head: &[u8],
-        packed: Option<&'static str>,
+        packing: Option<&'static str>,
     ) -> Result<Source<'a>, TraceError> {
         if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| head.starts_with(magic)) {
             return Err(TraceError::NotATrace(what));
         }
         if head.get(257..262) == Some(b"ustar") {
-            return Err(TraceError::NotATrace("a tar archive: unpack it first"));
+            return Err(TraceError::NotATrace(
+                "a tar archive: unpack it first (machines are read from archives of /sys)",
+            ));
         }
         let text = String::from_utf8_lossy(head);
         if let Some(what) = other_output(&text) {
@@ -66,12 +67,12 @@ impl<'a> Source<'a> {
             let mut source = BufReader::new(source);
             io::copy(&mut source.by_ref().take(skip as u64), &mut io::sink())?;
             let text = Box::new(BufReader::new(ZlibDecoder::new(source)));
-            return Ok(Source { text, wrapping: Wrapping::Atrace, packed });
+            return Ok(Source { text, wrapping: Wrapping::Atrace, packing });
         }
         let start = text.trim_start().to_ascii_lowercase();
         let html = ["<!doctype html", "<html", "<!--"].iter().any(|tag| start.starts_with(tag));
         let wrapping = if html { Wrapping::Html } else { Wrapping::Plain };
-        Ok(Source { text: Box::new(source), wrapping, packed })
+        Ok(Source { text: Box::new(source), wrapping, packing })
     }
 
     /// Reads the next line, of which at most `limit` bytes are kept, without its end. `None` at the end of the text.
@@ -109,7 +110,7 @@ pub(super) struct Taken {
 }
 
 /// How much of a file is looked at to recognise it.
-const HEAD: u64 = 4096;
+const HEAD: usize = 4096;
 
 /// Where zlib data begins behind `TRACE:` and the end of its line, if it does.
 fn zlib_at(head: &[u8]) -> Option<usize> {

@@ -58,8 +58,8 @@ impl Form {
 pub struct Stats {
     /// Who writes such text.
     pub form: Form,
-    /// What it was packed in.
-    pub packed: Option<&'static str>,
+    /// Whether it was packed with gzip.
+    pub packing: Option<&'static str>,
     /// Lines in all.
     pub lines: u64,
     /// The most digits of a stamp after the point: 6 are microseconds, 9 nanoseconds.

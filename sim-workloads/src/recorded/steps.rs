@@ -19,6 +19,7 @@ const MAX_FORKS: usize = 40;
 impl Writer<'_> {
     pub(super) fn steps(&mut self, ix: ThreadIx, depth: usize, out: &mut String) {
         self.written.tasks += 1;
+        self.reached[ix.0 as usize] = true;
         let at = "  ".repeat(depth);
         let thread = self.thread(ix);
         let (mut empty, mut run, mut woke) = (true, 0, false);
@@ -106,6 +107,9 @@ impl Writer<'_> {
     }
 
     fn fork(&mut self, child: ThreadIx, depth: usize, at: &str, out: &mut String) {
+        if self.reached[child.0 as usize] {
+            return;
+        }
         if depth >= MAX_FORKS {
             self.written.deep += 1;
             self.later.push(child);

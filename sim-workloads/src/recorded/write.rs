@@ -59,6 +59,8 @@ pub(super) struct Writer<'a> {
     pub(super) used_groups: BTreeSet<String>,
     /// Children to be written by themselves.
     pub(super) later: Vec<ThreadIx>,
+    /// Which threads have been written.
+    pub(super) reached: Vec<bool>,
     kernel_threads: BTreeMap<ThreadIx, bool>,
 }
 
@@ -89,6 +91,7 @@ impl<'a> Writer<'a> {
             written,
             used_groups,
             later,
+            reached: vec![false; recorder.threads.len()],
             kernel_threads,
         }
     }
@@ -103,6 +106,12 @@ impl<'a> Writer<'a> {
         }
         while let Some(ix) = self.later.pop() {
             out += &self.task(ix);
+        }
+        // Whose parents do nothing that is written, as where lines are damaged, start by themselves.
+        for (i, thread) in self.recorder.threads.iter().enumerate() {
+            if !self.reached[i] && !thread.steps.is_empty() {
+                out += &self.task(ThreadIx(i as u32));
+            }
         }
         out
     }

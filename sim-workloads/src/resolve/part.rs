@@ -112,12 +112,15 @@ impl Part<'_> {
         let host = machine.host.as_ref().map(|host| self.host(host)).transpose()?;
         let tick_phase = machine.tick_phase;
         let idle = self.idle(rules)?;
+        let nic = machine.nic.as_ref().map(|nic| nic.config(self.topology)).transpose();
+        let nic = nic.map_err(|(key, message)| self.error(&["machine", "nic", key], message))?;
         let recorded_work = machine.recorded_work;
         let mut config = MachineConfig {
             tick_phase,
             recorded_work,
             interference,
             host,
+            nic,
             idle,
             ..MachineConfig::new(costs)
         };

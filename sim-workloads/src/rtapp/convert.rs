@@ -6,7 +6,7 @@ use super::names::Names;
 use super::program::Writer;
 use super::task::{self, Thread};
 use super::{Place, RtAppError};
-use crate::units::one_line;
+use crate::units::comment;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -206,12 +206,11 @@ impl Workload {
             self.notes
                 .push(format!("the workload has no end: it is cut off after {DURATION_S} s (--duration)"));
         }
-        let notes: Vec<String> = self.notes.iter().map(|note| one_line(note)).collect();
         let mut out = String::from(
             "# Imported from an rt-app workload: times there are microseconds of work and of sleep.\n",
         );
-        for note in &notes {
-            let _ = writeln!(out, "# {note}");
+        for note in &self.notes {
+            out += &comment(note);
         }
         let _ = write!(out, "name = \"rt-app workload\"\n\n[machine]\ncpus = {cpus}\n");
         if self.duration_s.is_some() || endless {
@@ -219,7 +218,7 @@ impl Workload {
         }
         out += &tables;
         out += &tasks;
-        Ok(Imported { scenario: out, notes })
+        Ok(Imported { scenario: out, notes: self.notes })
     }
 
     /// How many CPUs the machine has, which the file does not say.

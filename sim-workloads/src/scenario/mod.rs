@@ -31,7 +31,7 @@ pub use kernel::{HZ, KernelSpec};
 pub(crate) use machine::IdleMistake;
 pub use machine::{
     CacheSpec, CostsSpec, FrequencySpec, GovernorName, GuestSpec, HostSpec, IdleSpec, IdleStateSpec,
-    InterferenceSpec, IpcSpec, MachineSpec, RunSpec, SmtSpec,
+    InterferenceSpec, IpcSpec, MachineSpec, NicSpec, RunSpec, SmtSpec,
 };
 pub use machine_file::Machine;
 pub(crate) use objects::Kind;

@@ -174,7 +174,7 @@ pub(super) fn program_schema(generator: &mut SchemaGenerator) -> Schema {
 fn action_schema(action: &'static str, generator: &mut SchemaGenerator) -> Value {
     let body = || json!({ "type": "array", "minItems": 1, "items": { "$ref": "#/definitions/Step" } });
     let value = match action {
-        "run" | "run_cpu" | "kernel" | "sleep" => generator.subschema_for::<Dist>(),
+        "run" | "run_cpu" | "kernel" | "sleep" | "io" => generator.subschema_for::<Dist>(),
         "period" | "sleep_until" | "until" | "for" | "timer_slack" => generator.subschema_for::<Duration>(),
         "nice" => generator.subschema_for::<Whole<i8, -20, 19>>(),
         "policy" => generator.subschema_for::<Names<Policy>>(),

@@ -20,6 +20,8 @@ pub enum Step {
     Kernel(Dist),
     /// `{ sleep = "5ms" }`: sleep from now.
     Sleep(Dist),
+    /// `{ io = "100us" }`: wait for a device, in the state `D`; its interrupt ends it.
+    Io(Dist),
     /// `{ sleep_until = "5ms" }`: sleep until so long after the start of the run; once that has passed it does not wait.
     #[serde(rename = "sleep_until_ns")]
     SleepUntil(Nanos),

@@ -19,7 +19,7 @@ use sim_core::Nanos;
 const MAX_DEPTH: usize = 64;
 
 /// Words that take a duration.
-const TIMES: &[&str] = &["run", "run_cpu", "kernel", "sleep", "sleep_until"];
+const TIMES: &[&str] = &["run", "run_cpu", "kernel", "sleep", "io", "sleep_until"];
 /// Words that take the name of an object or a program.
 const NAMES: &[&str] = &["post", "wait", "lock", "unlock", "exec"];
 /// Words that take nothing, or something else.
@@ -128,6 +128,7 @@ fn timed(word: &str, rest: &str) -> Result<Step, String> {
         "run_cpu" => Step::RunCpu(Dist::constant(time)),
         "kernel" => Step::Kernel(Dist::constant(time)),
         "sleep" => Step::Sleep(Dist::constant(time)),
+        "io" => Step::Io(Dist::constant(time)),
         _ => Step::SleepUntil(time),
     })
 }

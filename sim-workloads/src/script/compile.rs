@@ -168,6 +168,7 @@ fn plain(step: &Step, instance: u32) -> Op {
         Step::Kernel(dist) => Op::Kernel(dist.clone()),
         Step::SleepUntil(time) => Op::SleepUntil(Instant(time.0)),
         Step::Sleep(dist) => Op::Sleep(dist.clone()),
+        Step::Io(dist) => Op::Io(dist.clone()),
         Step::WaitChild => Op::WaitChild,
         Step::WaitChildren => Op::WaitChildren,
         Step::Exec(name) => Op::Exec(expand(name, instance)),

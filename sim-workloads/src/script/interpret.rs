@@ -138,6 +138,7 @@ impl State {
             Op::RunCpu(dist) => Action::Run(Work::CpuTime(dist.sample(&mut self.run_cpu))),
             Op::Kernel(dist) => Action::KernelRun(dist.sample(&mut self.kernel)),
             Op::Sleep(dist) => Action::Sleep(dist.sample(&mut self.sleep)),
+            Op::Io(dist) => Action::Io(dist.sample(&mut self.sleep)),
             Op::SleepUntil(time) => Action::SleepUntil(*time),
             Op::Period { every, timer } => Action::SleepUntil(self.expiry(*timer, *every, now)),
             Op::Write(pipe, bytes) => Action::PipeWrite { pipe: *pipe, bytes: *bytes },

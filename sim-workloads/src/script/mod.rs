@@ -24,6 +24,7 @@ enum Op {
     RunCpu(Dist),
     Kernel(Dist),
     Sleep(Dist),
+    Io(Dist),
     SleepUntil(Instant),
     /// Waits for the next expiry of the timer in this slot.
     Period {

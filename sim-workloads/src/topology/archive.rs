@@ -1,36 +1,148 @@
-//! Copies of `/sys` in tar archives, as hwloc, lscpu and pepc keep them for their tests.
+//! Descriptions of machines as they come: plain or packed, a text or an archive of `/sys`.
 
-use super::{ImportError, SysFs};
-use crate::packed::unpack;
+use super::error::ImportError;
+use super::sysfs::SysFs;
+use super::{MAX_BYTES, check_size};
+use crate::unpack::unpack;
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io::Read;
 
-/// The most members of an archive that are looked at.
-const MAX_MEMBERS: usize = 1_000_000;
-/// The most bytes that are unpacked in all: 1 GiB.
-const MAX_UNPACKED: u64 = 1 << 30;
-/// The most bytes of files that are kept.
+/// The most bytes of an archive that are unpacked: 512 MiB.
+const MAX_UNPACKED: u64 = 512 << 20;
+/// The most entries of an archive that are looked at.
+const MAX_ENTRIES: usize = 1_000_000;
+/// The most bytes of its files that are kept: 64 MiB.
 const MAX_KEPT: usize = 64 << 20;
-/// The largest file of a tree.
-const MAX_FILE: u64 = 1 << 20;
-/// The largest list of files in one (pepc).
-const MAX_INLINE: u64 = 32 << 20;
+/// The largest file that is kept: one of `/sys` is a page, `cpuinfo` of a large machine a few MiB.
+const MAX_FILE: u64 = 16 << 20;
+/// A file in which lines like `rw|/sys/devices/…|value` stand for many of `/sys`, as pepc's dumps have it.
+const INLINE: &str = "inlinefiles.txt";
+/// Where a tar archive says that it is one.
+const USTAR: std::ops::Range<usize> = 257..262;
 
-/// What of a tree tells of CPUs, and is kept.
-const KEPT: [&str; 5] = [
-    "sys/devices/system/cpu/",
-    "sys/devices/system/node/",
-    "sys/devices/cpu_core/",
-    "sys/devices/cpu_atom/",
-    "proc/cpuinfo",
-];
+/// What a file holds.
+#[derive(Debug)]
+pub enum Contents {
+    /// A text.
+    Text(String),
+    /// A tar archive of a tree like `/sys`.
+    Archive(Archive),
+}
 
-/// A tree of small files that an archive holds.
+/// The files of an archive that say what a machine is.
 #[derive(Debug, Default)]
 pub struct Archive {
-    /// By path from the root of the file system, without folders around it.
+    /// By path from the root of the file system.
     files: BTreeMap<String, String>,
-    kept: usize,
+    bytes: usize,
+}
+
+/// Whether a stream that begins so is a tar archive.
+pub fn is_archive(head: &[u8]) -> bool {
+    head.get(USTAR) == Some(b"ustar")
+}
+
+/// Reads a description of a machine, of which gzip or bzip2 is taken off.
+///
+/// # Errors
+/// When it cannot be read or unpacked, is no text, or is too large.
+pub fn read_contents(source: impl Read) -> Result<Contents, ImportError> {
+    let unpacked = unpack(source, USTAR.end).map_err(|e| ImportError::unreadable("the file", &e))?;
+    if is_archive(&unpacked.head) {
+        return Archive::read(unpacked.rest.take(MAX_UNPACKED)).map(Contents::Archive);
+    }
+    let mut bytes = Vec::new();
+    let read = unpacked.rest.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|e| ImportError::unreadable("the file", &e))?;
+    let text = String::from_utf8(bytes).map_err(|_| ImportError::UnknownFormat)?;
+    check_size(&text)?;
+    Ok(Contents::Text(text))
+}
+
+impl Archive {
+    fn read(source: impl Read) -> Result<Archive, ImportError> {
+        let failed = |e: std::io::Error| ImportError::unreadable("the archive", &e);
+        let mut archive = Archive::default();
+        let mut tar = tar::Archive::new(source);
+        for (i, entry) in tar.entries().map_err(failed)?.enumerate() {
+            if i == MAX_ENTRIES {
+                return Err(ImportError::TooMany { what: "files in the archive", limit: MAX_ENTRIES });
+            }
+            let mut entry = entry.map_err(failed)?;
+            let path = entry.path().map_err(failed)?.to_string_lossy().into_owned();
+            let Some(place) = Place::of(&path) else { continue };
+            if !entry.header().entry_type().is_file() {
+                continue;
+            }
+            let mut bytes = Vec::new();
+            entry.by_ref().take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
+            if bytes.len() as u64 > MAX_FILE {
+                return Err(ImportError::TooLarge { bytes: bytes.len(), limit: MAX_FILE as usize });
+            }
+            // Files of bytes, like device trees', say nothing that is read here.
+            let Ok(text) = String::from_utf8(bytes) else { continue };
+            archive.add(place, &text)?;
+        }
+        if archive.files.is_empty() {
+            return Err(ImportError::missing("/sys/devices/system/cpu in the archive"));
+        }
+        Ok(archive)
+    }
+
+    fn add(&mut self, place: Place, text: &str) -> Result<(), ImportError> {
+        match place {
+            Place::File(path) => self.put(path, text),
+            Place::Inline => {
+                let lines = text.lines().filter_map(|line| {
+                    let (_, rest) = line.split_once('|')?;
+                    rest.split_once('|')
+                });
+                for (path, value) in lines {
+                    if let Some(Place::File(path)) = Place::of(path) {
+                        self.put(path, value)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn put(&mut self, path: String, text: &str) -> Result<(), ImportError> {
+        let text = text.trim_end_matches(|c: char| c.is_whitespace() || c == '\0').to_owned();
+        self.bytes += path.len() + text.len();
+        if self.bytes > MAX_KEPT {
+            return Err(ImportError::TooLarge { bytes: self.bytes, limit: MAX_KEPT });
+        }
+        self.files.insert(path, text);
+        Ok(())
+    }
+}
+
+/// What an entry of an archive is.
+enum Place {
+    /// A file of `/sys` or `/proc` by its path from the root.
+    File(String),
+    /// Many files in one.
+    Inline,
+}
+
+impl Place {
+    /// By its path in the archive, which may lie below some folder.
+    fn of(path: &str) -> Option<Place> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        if parts.last() == Some(&INLINE) {
+            return Some(Place::Inline);
+        }
+        let wanted = |parts: &[&str]| {
+            matches!(
+                parts,
+                ["sys", "devices", "system", "cpu" | "node", ..]
+                    | ["sys", "devices", "cpu_core" | "cpu_atom", "cpus"]
+                    | ["proc", "cpuinfo"]
+            )
+        };
+        (0..parts.len()).find(|i| wanted(&parts[*i..])).map(|i| Place::File(parts[i..].join("/")))
+    }
 }
 
 impl SysFs for Archive {
@@ -39,92 +151,27 @@ impl SysFs for Archive {
     }
 }
 
-impl Archive {
-    /// Whether a file, unpacked, begins as a tar archive does.
-    pub fn is_one(head: &[u8]) -> bool {
-        head.get(257..262) == Some(b"ustar")
-    }
-
-    /// Reads the part of an archive, packed or not, that tells of CPUs. Nothing is written to disk, links are not followed.
-    ///
-    /// # Errors
-    /// When it is damaged, larger than is read, or holds no copy of `/sys`.
-    pub fn read(source: impl Read) -> Result<Archive, ImportError> {
-        let (text, _) = unpack(source).map_err(|e| failed(&e))?;
-        let mut archive = tar::Archive::new(text.take(MAX_UNPACKED));
-        let mut found = Archive::default();
-        for (i, member) in archive.entries().map_err(|e| failed(&e))?.enumerate() {
-            if i == MAX_MEMBERS {
-                return Err(ImportError::TooMany { what: "files in the archive", limit: MAX_MEMBERS });
-            }
-            let mut member = member.map_err(|e| failed(&e))?;
-            if !member.header().entry_type().is_file() {
-                continue;
-            }
-            let path = String::from_utf8_lossy(&member.path_bytes()).into_owned();
-            if path.ends_with("sys/inlinefiles.txt") {
-                found.inline(&text_of(&mut member, &path, MAX_INLINE)?)?;
-            } else if let Some(path) = told(&path) {
-                let text = text_of(&mut member, path, MAX_FILE)?;
-                found.keep(path, &text)?;
-            }
-        }
-        if found.files.keys().all(|path| !path.starts_with("sys/")) {
-            return Err(ImportError::missing("a copy of /sys/devices/system/cpu in the archive"));
-        }
-        Ok(found)
-    }
-
-    fn keep(&mut self, path: &str, text: &str) -> Result<(), ImportError> {
-        let text = text.trim_end_matches(|c: char| c.is_whitespace() || c == '\0');
-        self.kept += path.len() + text.len();
-        if self.kept > MAX_KEPT {
-            return Err(ImportError::TooLarge { bytes: self.kept, limit: MAX_KEPT });
-        }
-        self.files.insert(path.to_owned(), text.to_owned());
-        Ok(())
-    }
-
-    /// pepc's lines `ro|/sys/…|value`.
-    fn inline(&mut self, text: &str) -> Result<(), ImportError> {
-        for line in text.lines().filter(|l| !l.starts_with('#')) {
-            let mut parts = line.splitn(3, '|').skip(1);
-            if let (Some(path), Some(value)) = (parts.next().and_then(told), parts.next()) {
-                self.keep(path, value)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The part of a path that counts, of the files that do: archives have folders of their own around it.
-fn told(path: &str) -> Option<&str> {
-    let starts = |from: &str| KEPT.iter().any(|kept| from.starts_with(kept));
-    let inner = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
-    std::iter::once(path).chain(inner).find(|from| starts(from))
-}
-
-/// A member's text, which may be cut: copies of /sys name sizes that files do not have.
-fn text_of(member: &mut impl Read, path: &str, limit: u64) -> Result<String, ImportError> {
-    let mut bytes = Vec::new();
-    let failed = |e: io::Error| ImportError::Io { path: path.to_owned(), message: e.to_string() };
-    member.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > limit {
-        return Err(ImportError::TooLarge { bytes: bytes.len(), limit: limit as usize });
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn failed(error: &io::Error) -> ImportError {
-    ImportError::Syntax { format: "tar archive", message: error.to_string() }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{read_idle_sysfs, read_sysfs};
     use super::*;
-    use crate::topology::read_sysfs;
+    use std::io::Write;
 
-    fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+    /// Two cores with one state, and what an archive has beside that.
+    const FILES: &[(&str, &str)] = &[
+        ("dump/sys/devices/system/cpu/online", "0-1\n"),
+        ("dump/sys/devices/system/cpu/present", "0-1\n"),
+        ("dump/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0\n"),
+        ("dump/sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n"),
+        ("dump/sys/devices/system/cpu/cpu1/topology/physical_package_id", "0\n"),
+        (
+            "dump/sys/inlinefiles.txt",
+            "ro|/sys/devices/system/cpu/cpu1/topology/thread_siblings_list|1\nno line\n",
+        ),
+        ("dump/etc/passwd", "x\n"),
+    ];
+
+    fn tar(files: &[(&str, &str)]) -> Vec<u8> {
         let mut tar = tar::Builder::new(Vec::new());
         for (path, text) in files {
             let mut header = tar::Header::new_ustar();
@@ -134,42 +181,64 @@ mod tests {
         tar.into_inner().unwrap()
     }
 
-    const TWO_THREADS: [(&str, &str); 4] = [
-        ("box/sys/devices/system/cpu/online", "0-1\n"),
-        ("box/sys/devices/system/cpu/cpu0/topology/core_cpus_list", "0-1\n"),
-        ("box/sys/devices/system/cpu/cpu1/topology/core_cpus_list", "0-1\n"),
-        ("box/sys/class/net/eth0/mtu", "1500\n"),
-    ];
-
-    #[test]
-    fn a_copy_of_sys_in_a_folder_of_its_own() {
-        let found = Archive::read(&archive(&TWO_THREADS)[..]).unwrap();
-        assert_eq!(found.files.len(), 3);
-        let machine = read_sysfs(&found).unwrap();
-        assert_eq!(machine.topology.cores().len(), 1);
+    fn archive(bytes: &[u8]) -> Archive {
+        match read_contents(bytes).unwrap() {
+            Contents::Archive(archive) => archive,
+            Contents::Text(text) => panic!("{text}"),
+        }
     }
 
     #[test]
-    fn pepcs_list_of_files() {
-        let list = "# Format: <ro|rw>|<sysfs_path>|<value>\nro|/sys/devices/system/cpu/online|0-1\n\
-                    ro|/sys/devices/system/cpu/cpu0/topology/core_cpus_list|0\nbroken\n";
-        let found = Archive::read(&archive(&[("adl0/sys/inlinefiles.txt", list)])[..]).unwrap();
-        assert_eq!(read_sysfs(&found).unwrap().topology.cores().len(), 2);
+    fn a_machine_comes_out_of_an_archive() {
+        let plain = tar(FILES);
+        let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+        bzip2.write_all(&plain).unwrap();
+        for bytes in [plain, bzip2.finish().unwrap()] {
+            let archive = archive(&bytes);
+            assert_eq!(archive.files.len(), FILES.len() - 1, "{archive:?}");
+            let topology = read_sysfs(&archive).unwrap().topology;
+            assert_eq!((topology.cores().len(), topology.packages().len()), (2, 1));
+            assert!(read_idle_sysfs(&archive).unwrap().is_none());
+        }
     }
 
     #[test]
-    fn what_holds_no_sys_or_is_cut_is_refused() {
-        let other = Archive::read(&archive(&[("a/readme", "x")])[..]).unwrap_err();
-        assert!(other.to_string().contains("/sys/devices/system/cpu"), "{other}");
-        let whole = archive(&TWO_THREADS);
-        let cut = Archive::read(&whole[..700]).unwrap_err();
-        assert!(cut.to_string().contains("tar archive") || cut.to_string().contains("eof"), "{cut}");
+    fn cores_come_from_cpuinfo_and_caches_from_their_order() {
+        let mut list = "ro|/sys/devices/system/cpu/online|0-3\n".to_owned();
+        let mut info = String::new();
+        for cpu in 0..4 {
+            let (first, last) = (cpu / 2 * 2, cpu / 2 * 2 + 1);
+            for (index, shared) in
+                [(0, cpu.to_string()), (1, cpu.to_string()), (2, format!("{first}-{last}"))]
+            {
+                list += &format!(
+                    "ro|/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/shared_cpu_list|{shared}\n"
+                );
+            }
+            info += &format!("processor\t: {cpu}\nphysical id\t: 0\ncore id\t\t: {}\n\n", cpu / 2 * 4);
+        }
+        let files = [("x/sys/inlinefiles.txt", list.as_str()), ("x/proc/cpuinfo", info.as_str())];
+        let machine = read_sysfs(&archive(&tar(&files))).unwrap();
+        let of = |units: &[sim_core::CpuMask]| units.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(of(machine.topology.cores()), ["0-1", "2-3"]);
+        assert_eq!(of(machine.topology.llcs()), ["0-1", "2-3"]);
+        assert_eq!(machine.topology.packages().len(), 1);
     }
 
     #[test]
-    fn files_beyond_the_limit_are_refused() {
-        let long = "7".repeat(MAX_FILE as usize + 1);
-        let error = Archive::read(&archive(&[("sys/devices/system/cpu/online", &long)])[..]).unwrap_err();
-        assert!(matches!(error, ImportError::TooLarge { .. }), "{error}");
+    fn archives_of_something_else_and_broken_ones_are_refused() {
+        let refused = |bytes: &[u8]| read_contents(bytes).unwrap_err().to_string();
+        assert!(refused(&tar(&[("a/b", "x")])).contains("/sys/devices/system/cpu in the archive is missing"));
+        let whole = tar(FILES);
+        assert!(refused(&whole[..700]).contains("the archive"), "{}", refused(&whole[..700]));
+        assert!(refused(b"BZh9 no such thing").contains("the file"));
+        assert!(refused(&[0xff; 300]).contains("not a description of a machine"));
+    }
+
+    #[test]
+    fn texts_stay_texts() {
+        assert!(
+            matches!(read_contents(&b"CPU(s): 2\n"[..]), Ok(Contents::Text(text)) if text == "CPU(s): 2\n")
+        );
     }
 }

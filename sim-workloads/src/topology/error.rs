@@ -78,6 +78,9 @@ impl ImportError {
     ) -> ImportError {
         ImportError::BadValue { place: place.into(), found: found.into(), expected }
     }
+    pub(super) fn unreadable(path: &str, error: &std::io::Error) -> ImportError {
+        ImportError::Io { path: path.to_owned(), message: error.to_string() }
+    }
     pub(super) fn missing(what: impl Into<String>) -> ImportError {
         ImportError::Missing { what: what.into() }
     }

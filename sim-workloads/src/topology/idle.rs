@@ -166,6 +166,7 @@ fn finish(found: Vec<Found>, governor: Option<&str>) -> Result<ImportedIdle, Imp
             entry: None,
             mwait: s.description.contains("MWAIT"),
             flushes: !shallow,
+            shared: s.name.starts_with("cluster"),
             disabled: s.disabled,
             name: s.name,
         });
@@ -224,7 +225,7 @@ fn state_to_toml(s: &IdleStateSpec) -> String {
         format!("residency = {}", time(s.residency)),
     ];
     parts.extend(s.entry.map(|d| format!("entry = {}", time(d.0))));
-    let flags = [("mwait", s.mwait), ("flushes", s.flushes), ("disabled", s.disabled)];
+    let flags = [("mwait", s.mwait), ("flushes", s.flushes), ("shared", s.shared), ("disabled", s.disabled)];
     parts.extend(flags.iter().filter(|(_, set)| *set).map(|(flag, _)| format!("{flag} = true")));
     format!("{{ {} }}", parts.join(", "))
 }

@@ -3,6 +3,7 @@
 //! Files are limited in size, and what cannot be represented is refused by name.
 
 mod archive;
+mod cpuinfo;
 mod cpus;
 mod error;
 mod hwloc;
@@ -12,7 +13,7 @@ mod summary;
 mod sysfs;
 mod toml;
 
-pub use archive::Archive;
+pub use archive::{Archive, Contents, is_archive, read_contents};
 pub use error::ImportError;
 pub use hwloc::read_hwloc;
 pub use idle::{ImportedIdle, idle_to_toml, read_idle_info, read_idle_sysfs};

@@ -52,7 +52,7 @@ fn trace(program: &mut dyn Program, limit: usize) -> Vec<(u64, Action)> {
         let at = now.0;
         match &action {
             Action::Run(Work::Capacity(d) | Work::CpuTime(d) | Work::Clock(d)) => now += *d,
-            Action::KernelRun(d) | Action::Sleep(d) => now += *d,
+            Action::KernelRun(d) | Action::Sleep(d) | Action::Io(d) => now += *d,
             Action::SleepUntil(t) => now = now.max(*t),
             _ => {}
         }

@@ -133,7 +133,7 @@ fn tasks() {
 
 #[test]
 fn steps() {
-    let actions = "run, run_cpu, kernel, sleep, sleep_until, period, write, read, post, wait, lock, unlock, barrier, take_token, \
+    let actions = "run, run_cpu, kernel, sleep, io, sleep_until, period, write, read, post, wait, lock, unlock, barrier, take_token, \
                    put_token, epoll_post, epoll_wait, cond_wait, signal, broadcast, timer, fork, vfork, exec, nice, policy, affinity, move_to_group, \
                    timer_slack, count, repeat, until, for, forever";
     let cases = [

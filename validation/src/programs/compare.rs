@@ -26,6 +26,8 @@ pub enum Verdict {
     NoModel,
     /// There is no baseline to compare with.
     NoBaseline,
+    /// Something was set that the model does not know.
+    NoSetting,
 }
 
 /// One record and its prediction.
@@ -51,6 +53,9 @@ pub struct Cell {
     pub predicted_switches: Option<f64>,
     /// Predicted throughput over measured, in percent: how far absolute figures are off.
     pub absolute_error_percent: Option<f64>,
+    /// What was set that the model does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_setting: Option<String>,
     /// Verdict on both.
     pub verdict: Verdict,
 }
@@ -90,19 +95,24 @@ fn cell(record: &Record, records: &[Record], constants: &Constants) -> Result<Ce
         measured_switches: record.nvcsw + record.nivcsw,
         predicted_switches: None,
         absolute_error_percent: None,
+        unknown_setting: record.unknown_setting(),
         verdict: Verdict::NoBaseline,
     };
     let baselines = baselines(record, records);
     let Some(first) = baselines.first() else { return Ok(cell) };
     let measured = record.thr / (baselines.iter().map(|r| r.thr).sum::<f64>() / baselines.len() as f64);
     cell.measured_ratio = Some(measured);
-    let known = Program::of(record).zip(constants.work_ns.get(&record.program));
+    let known = Program::of(record).zip(constants.work_of(&record.program));
     let Some((program, work)) = known else {
         cell.verdict = Verdict::NoModel;
         return Ok(cell);
     };
-    let base = simulate(program, &Record { rep: record.rep, ..(*first).clone() }, constants, *work)?;
-    let Simulated { thr, switches } = simulate(program, record, constants, *work)?;
+    if cell.unknown_setting.is_some() {
+        cell.verdict = Verdict::NoSetting;
+        return Ok(cell);
+    }
+    let base = simulate(program, &Record { rep: record.rep, ..(*first).clone() }, constants, work)?;
+    let Simulated { thr, switches } = simulate(program, record, constants, work)?;
     let error = (thr / base.thr / measured - 1.0) * 100.0;
     cell.predicted_ratio = Some(thr / base.thr);
     cell.error_percent = Some(error);
@@ -152,11 +162,12 @@ impl ProgramsReport {
                 Verdict::Traced => "traced",
                 Verdict::NoModel => "no model of this program",
                 Verdict::NoBaseline => "no baseline",
+                Verdict::NoSetting => "not modelled: ",
             };
             // Writing to a String cannot fail.
             let _ = writeln!(
                 out,
-                "{:<6} {:<8} {:<7} {:>3} {:>9} {:>9} {:>7} {:>9} {:>9} {:>8}  {verdict}",
+                "{:<6} {:<8} {:<7} {:>3} {:>9} {:>9} {:>7} {:>9} {:>9} {:>8}  {verdict}{}",
                 c.kernel,
                 c.program,
                 c.setting,
@@ -166,7 +177,8 @@ impl ProgramsReport {
                 percent(c.error_percent),
                 c.measured_switches,
                 number(c.predicted_switches, 0),
-                percent(c.absolute_error_percent)
+                percent(c.absolute_error_percent),
+                c.unknown_setting.as_deref().filter(|_| c.verdict == Verdict::NoSetting).unwrap_or_default()
             );
         }
         let count = |v| self.cells.iter().filter(|c| c.verdict == v).count();

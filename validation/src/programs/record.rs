@@ -24,6 +24,9 @@ pub struct Record {
     /// Whether the scheduler was traced, which takes time.
     #[serde(default)]
     pub traced: bool,
+    /// What was written: `latency_ns=24000000`.
+    #[serde(default)]
+    pub set: Vec<String>,
     /// How the program was called.
     #[serde(default)]
     pub spec: BTreeMap<String, String>,
@@ -60,7 +63,38 @@ pub struct Tunables {
     /// `sched_idle_min_granularity_ns`, where the kernel has it.
     #[serde(default)]
     pub idle_min_granularity_ns: Option<u64>,
+    /// Whatever else was read back.
+    #[serde(flatten)]
+    pub others: BTreeMap<String, serde_json::Value>,
 }
+
+/// Tunables that the scenario of a record sets.
+const HEEDED: [&str; 6] = [
+    "latency_ns",
+    "min_granularity_ns",
+    "wakeup_granularity_ns",
+    "features",
+    "child_runs_first",
+    "idle_min_granularity_ns",
+];
+/// Tunables that do nothing to fair tasks on one CPU: those of balancing, statistics, scaling (what counts is read back), and
+/// of other classes.
+const IDLE: [&str; 14] = [
+    "migration_cost_ns",
+    "nr_migrate",
+    "tunable_scaling",
+    "schedstats",
+    "energy_aware",
+    "numa_balancing",
+    "time_avg_ms",
+    "shares_window_ns",
+    "cfs_bandwidth_slice_us",
+    "rt_period_us",
+    "rt_runtime_us",
+    "rr_timeslice_ms",
+    "deadline_period_max_us",
+    "deadline_period_min_us",
+];
 
 /// What is wrong with a file of records.
 #[derive(Debug, Error)]
@@ -123,6 +157,22 @@ impl Record {
     /// Never, unless the project's own file is broken.
     pub fn handed() -> Result<Vec<Record>, RecordsError> {
         Record::parse(HANDED)
+    }
+
+    /// Something that was set or read back, which the model does not know: the prediction would be of another setting.
+    pub fn unknown_setting(&self) -> Option<String> {
+        let known = |key: &str| {
+            let key = key.trim().trim_start_matches("kernel.").trim_start_matches("sched_");
+            HEEDED.contains(&key) || IDLE.contains(&key)
+        };
+        // Sessions' groups are part of the experiment, not of its settings.
+        let off = |(key, value): &(&String, &serde_json::Value)| *key == "autogroup_enabled" && **value == 0;
+        let read = self.tunables.others.iter().filter(|other| !known(other.0) && !off(other));
+        let read = read.map(|(key, value)| format!("{key}={value}"));
+        let autogroup = "autogroup_enabled=0";
+        let set =
+            self.set.iter().filter(|word| *word != autogroup && !known(word.split('=').next().unwrap_or("")));
+        set.cloned().chain(read).next()
     }
 
     /// Whether two runs did the same under the same kernel, tunables apart.

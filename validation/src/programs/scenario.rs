@@ -23,11 +23,13 @@ pub enum Program {
     Pigz,
     /// make and gcc.
     Make,
+    /// The same beside an endless loop at nice 5.
+    MakeHog,
 }
 
 impl Program {
     /// All programs.
-    pub const ALL: [(&'static str, Program); 8] = [
+    pub const ALL: [(&'static str, Program); 9] = [
         ("tcp", Program::Tcp),
         ("udp", Program::Udp),
         ("rr", Program::Rr),
@@ -36,6 +38,7 @@ impl Program {
         ("gzip", Program::Gzip),
         ("pigz", Program::Pigz),
         ("make", Program::Make),
+        ("makehog", Program::MakeHog),
     ];
 
     /// The program of a record, if there is a model of it.
@@ -46,7 +49,7 @@ impl Program {
     /// How far the predicted ratio may be off, in percent. Fixed before the first comparison.
     pub fn tolerance_percent(self) -> f64 {
         match self {
-            Program::Gzip | Program::Pigz | Program::Make => 1.0,
+            Program::Gzip | Program::Pigz | Program::Make | Program::MakeHog => 1.0,
             _ => 5.0,
         }
     }
@@ -63,7 +66,7 @@ impl Program {
             Program::HackbenchPipes | Program::HackbenchSockets => "hackbench",
             Program::Gzip => "gzip",
             Program::Pigz => "pigz",
-            Program::Make => "make",
+            Program::Make | Program::MakeHog => "make",
         }
     }
 
@@ -102,6 +105,14 @@ impl Program {
                 "[workload.pigz]\nprocesses = 2\nblocksize = 32768\nsize = {}\nblock_work = \"{work}ns\"\n",
                 size * 1024
             ),
+            Program::MakeHog => {
+                // More than twice as long as measured is no prediction any more.
+                let longest = record.elapsed_ns.saturating_mul(2).clamp(1, 60_000_000_000);
+                let make = Program::Make.workload(record, size, work);
+                format!(
+                    "{make}[task.hog]\nnice = 5\nprogram = [{{ forever = [{{ run = \"1s\" }}] }}]\n[run]\nduration = \"{longest}ns\"\n"
+                )
+            }
             Program::Make => format!(
                 "[workload.kernel_compile]\njobs = 2\nobjects = {size}\nhand_over = \"file\"\nhelpers = []\n\
                  io_sleeps = 0\nsh = \"0ns\"\nmake_start = \"3ms\"\nmake_job = \"750us\"\ngcc = \"4400us\"\n\
@@ -123,9 +134,15 @@ impl Program {
             t.min_granularity_ns,
             t.wakeup_granularity_ns
         );
+        // Writing to a String cannot fail.
+        if let Some(first) = t.child_runs_first {
+            let _ = writeln!(text, "sched_child_runs_first = {first}");
+        }
+        if let Some(ns) = t.idle_min_granularity_ns {
+            let _ = writeln!(text, "sched_idle_min_granularity_ns = \"{ns}ns\"");
+        }
         let features: Vec<String> =
             t.features.split_whitespace().filter(|f| heeded(f)).map(|f| format!("{f:?}")).collect();
-        // Writing to a String cannot fail.
         let _ = write!(
             text,
             "features = [{}]\n[machine]\ncpus = 1\ntick_phase = \"{phase_ns}ns\"\n[costs]\n",
@@ -134,7 +151,7 @@ impl Program {
         for (name, ns) in &constants.costs_ns {
             let _ = writeln!(text, "{name} = \"{ns}ns\"");
         }
-        if self == Program::Make {
+        if matches!(self, Program::Make | Program::MakeHog) {
             // rcu_preempt, which forks, execs and exits keep busy: in the d8 trace it has 254 turns in 1257 ms, two at a time.
             let start = phase_ns + RCU_AFTER_TICK_NS;
             let _ = write!(

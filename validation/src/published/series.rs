@@ -49,13 +49,15 @@ pub struct Point {
     pub base: Settings,
     /// The figure, where it is not the series'.
     pub figure: Option<String>,
+    /// The scenario, where it is not the series'; the series' settings are not for it then.
+    pub scenario: Option<String>,
 }
 
 impl Series {
     /// Settings of base and variant for a record.
     pub fn sides(&self, point: &Point) -> [Settings; 2] {
         let side = |of_series: &Settings, of_point: &Settings| {
-            let mut all = of_series.clone();
+            let mut all = if point.scenario.is_none() { of_series.clone() } else { Settings::new() };
             all.extend(point.set.clone());
             all.extend(of_point.clone());
             all
@@ -108,9 +110,9 @@ impl Published {
         Ok(published)
     }
 
-    /// The scenario file of a series.
-    pub fn scenario(&self, series: &Series) -> PathBuf {
-        self.dir.join("scenarios").join(&series.scenario)
+    /// The scenario file of a record.
+    pub fn scenario(&self, series: &Series, point: &Point) -> PathBuf {
+        self.dir.join("scenarios").join(point.scenario.as_ref().unwrap_or(&series.scenario))
     }
 
     /// The records of a series.

@@ -103,9 +103,9 @@ fn the_projects_data_are_whole() {
     let published = Published::load(&dir).unwrap();
     assert_eq!(published.measurements.len(), 341);
     for series in published.series.values() {
-        let file = published.scenario(series);
-        let text = std::fs::read_to_string(&file).unwrap();
         for (id, point) in &series.points {
+            let file = published.scenario(series, point);
+            let text = std::fs::read_to_string(&file).unwrap();
             for side in series.sides(point) {
                 let settings: Vec<_> = side.into_iter().collect();
                 let document =

@@ -32,8 +32,8 @@ impl Flags {
         let depth = match (context, event) {
             (_, TraceEvent::SchedWakeupNew) => 2,
             (Context::Ipi, _) => 1,
-            (Context::Tick | Context::Timer, TraceEvent::SchedWaking) => 2,
-            (Context::Tick | Context::Timer, _) => 3,
+            (Context::Tick | Context::Timer | Context::Softirq, TraceEvent::SchedWaking) => 2,
+            (Context::Tick | Context::Timer | Context::Softirq, _) => 3,
             // An exiting task wakes its parent under the locks of the task list and of its signals.
             (_, TraceEvent::SchedWaking) => {
                 if exiting {
@@ -57,7 +57,7 @@ impl Flags {
     pub(super) fn charge(waking: bool, context: Context) -> Flags {
         let depth = match (context, waking) {
             (Context::Tick | Context::Ipi, _) => 1,
-            (Context::Timer, true) => 3,
+            (Context::Timer | Context::Softirq, true) => 3,
             (_, true) => 4,
             (_, false) => 2,
         };
@@ -67,7 +67,7 @@ impl Flags {
     /// A task moves: at its wake-up, by a CPU about to idle, or in the softirq of a tick.
     pub(super) fn migrate(waking: bool, context: Context, idle: bool) -> Flags {
         let (letter, depth) = match context {
-            Context::Tick => ('s', 3),
+            Context::Tick | Context::Softirq => ('s', 3),
             Context::Timer | Context::Ipi => ('h', 2 + u32::from(idle)),
             Context::Task | Context::KernelPreempt => ('.', if waking { 3 } else { 2 }),
         };
@@ -83,6 +83,7 @@ impl Flags {
 const fn letter(context: Context) -> char {
     match context {
         Context::Tick | Context::Timer | Context::Ipi => 'h',
+        Context::Softirq => 's',
         Context::Task | Context::KernelPreempt => '.',
     }
 }

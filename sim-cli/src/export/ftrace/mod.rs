@@ -294,6 +294,7 @@ impl<W: Write> Observer for Ftrace<W> {
             | Event::LoadBalance { .. }
             | Event::ActiveBalance { .. }
             | Event::NonTask { .. }
+            | Event::Net { .. }
             | Event::Overhead { .. }
             | Event::Vcpu { .. }
             | Event::IdleLeft { .. }

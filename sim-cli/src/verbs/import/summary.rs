@@ -17,7 +17,7 @@ impl Report for TraceSummary {
     fn text(&self) -> String {
         let s = &self.0;
         let stats = &s.stats;
-        let packed = stats.packed.map_or(String::new(), |packing| format!(", {packing}"));
+        let packed = stats.packing.map(|packing| format!(", {packing}")).unwrap_or_default();
         let ticks = s.tick_hz.map_or(String::new(), |hz| format!(", ticks at {hz} Hz by its preemptions"));
         let mut out = format!(
             "{}{packed}: {} lines, stamps of {} digits\n{} CPUs ({}), {} from {}{ticks}\n{} switches, {} tasks\n",

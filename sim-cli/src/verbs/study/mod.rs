@@ -137,7 +137,11 @@ fn run_comparison(
     let make = |spec: &SideSpec| Side::new(&text, &[], &spec.label, spec.settings());
     let (a, b) = (make(&part.a)?, make(&part.b)?);
     let runs = args.runs.or(part.runs).unwrap_or(study.runs);
-    let plan = Plan { runs, margin: study.equivalence, figures: study.metrics.0.clone() };
+    let plan = Plan {
+        runs,
+        margin: study.equivalence,
+        figures: part.metrics.as_ref().unwrap_or(&study.metrics).0.clone(),
+    };
     let header = Header::new("study", &a.loaded, runs);
     let result = comparison::compare(a, b, &plan)?;
     let published = part.published.iter().map(|p| Published::of(p, &result)).collect();

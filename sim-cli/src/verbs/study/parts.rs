@@ -20,6 +20,8 @@ pub(super) struct ComparePart {
     #[serde(default, deserialize_with = "optional_whole::<_, _, 1, 100_000>")]
     #[schemars(range(min = 1, max = 100_000))]
     pub(super) runs: Option<u32>,
+    /// Its own figures.
+    pub(super) metrics: Option<Metrics>,
     pub(super) a: SideSpec,
     pub(super) b: SideSpec,
     /// What was measured of the same change.

@@ -6,7 +6,7 @@ use crate::load::read_text_up_to;
 use crate::output;
 use clap::Args;
 use sim_workloads::topology::{MAX_BYTES, idle_to_toml, read_idle_info, to_toml};
-use sim_workloads::units::one_line;
+use sim_workloads::units::comment;
 use std::path::{Path, PathBuf};
 
 /// Write a machine as TOML, for the machine table of a scenario
@@ -18,9 +18,8 @@ Examples:
   cfsim topology import topology.xml
   cfsim topology import topology.xml --idle-info idle-info.txt
 
-Reads hwloc's XML (lstopo --of xml), lscpu -p, lscpu -J -e, lscpu -J, lscpu, and sysfs trees, which may lie in a tar archive; any of them
-with gzip or bzip2. A summary (lscpu without
--p or -e) does not say which CPU is where: a regular machine is assumed, or it is refused. Idle states come from sysfs
+Reads hwloc's XML (lstopo --of xml), lscpu -p, lscpu -J -e, lscpu -J, lscpu, and sysfs trees, also as tar archives;
+gzip and bzip2 are taken off. A summary (lscpu without -p or -e) does not say which CPU is where: a regular machine is assumed, or it is refused. Idle states come from sysfs
 trees (cpuidle/state*) and from cpupower idle-info.")]
 pub(crate) struct ImportArgs {
     /// The file; - is standard input. Without it, the running machine's /sys is read
@@ -61,20 +60,17 @@ pub(crate) fn import_idle_info(file: &Path, output: &Path) -> Result<(), Failure
     let text = read_text_up_to(file, MAX_BYTES)?;
     let failed = |error| Failure::Machine { place: file.display().to_string(), error };
     let idle = read_idle_info(&text).map_err(failed)?;
-    let head = head(&file.display().to_string(), &idle.notes);
-    put(format!("{head}[machine]\n{}", idle_to_toml(&idle.spec)), Some(output))
+    let notes: String = idle.notes.iter().map(|note| comment(note)).collect();
+    let head = comment(&format!("from {}", file.display()));
+    put(format!("{head}{notes}[machine]\n{}", idle_to_toml(&idle.spec)), Some(output))
 }
 
 fn write(source: &Source, output: Option<&Path>) -> Result<(), Failure> {
+    let notes = source.notes.iter().map(|note| comment(note));
+    let head = comment(&format!("from {}", source.from)) + &notes.collect::<String>();
     let idle = source.idle.as_ref().map(idle_to_toml).unwrap_or_default();
-    let text = head(&source.from, &source.notes) + &to_toml(&source.topology) + &idle;
+    let text = head + &to_toml(&source.topology) + &idle;
     put(text, output)
-}
-
-/// Comments that say where a machine comes from, and what was assumed.
-fn head(from: &str, notes: &[String]) -> String {
-    let notes = notes.iter().map(|note| format!("# {}\n", one_line(note)));
-    format!("# from {}\n{}", one_line(from), notes.collect::<String>())
 }
 
 fn put(text: String, output: Option<&Path>) -> Result<(), Failure> {

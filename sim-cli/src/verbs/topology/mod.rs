@@ -6,7 +6,6 @@ mod machine;
 mod show;
 
 use crate::failure::Failure;
-use crate::load::{read_head, read_text_up_to};
 use clap::{Args, Subcommand};
 use import::ImportArgs;
 pub(crate) use import::{import_file, import_idle_info};
@@ -16,7 +15,7 @@ use sim_core::machine::topology::Topology;
 use sim_workloads::scenario::IdleSpec;
 use sim_workloads::scenario::{Machine, named_machine};
 use sim_workloads::topology::{
-    Archive, Directory, ImportError, Imported, MAX_BYTES, SysFs, read_idle_sysfs, read_sysfs,
+    Contents, Directory, ImportError, Imported, SysFs, read_contents, read_idle_sysfs, read_sysfs,
     read_text as read_machine,
 };
 use std::fs::File;
@@ -93,11 +92,11 @@ impl Source {
     /// A scenario, a machine as `import` writes it, or what other programs write about machines.
     fn file(path: &Path) -> Result<Source, Failure> {
         let name = path.display().to_string();
-        if path.is_file() && Archive::is_one(&read_head(path, ARCHIVE_HEAD)?) {
-            return Source::archive(path);
-        }
-        let text = read_text_up_to(path, MAX_BYTES)?;
         let foreign = |failed| Failure::Machine { place: name.clone(), error: failed };
+        let text = match contents(path, &foreign)? {
+            Contents::Text(text) => text,
+            Contents::Archive(archive) => return Source::tree(&archive, &name),
+        };
         if is_toml(&text) {
             let machine = Machine::parse(&text, &name)?;
             return Ok(Source {
@@ -116,22 +115,15 @@ impl Source {
     fn sysfs(root: Option<&PathBuf>) -> Result<Source, Failure> {
         let root = root.cloned().unwrap_or_else(|| PathBuf::from("/"));
         let name = root.display().to_string();
-        let failed = |error| Failure::Machine { place: name.clone(), error };
-        Source::tree(&Directory { root }, &name).map_err(failed)
+        Source::tree(&Directory { root }, &name)
     }
 
-    /// A copy of `/sys` in a tar archive.
-    fn archive(path: &Path) -> Result<Source, Failure> {
-        let name = path.display().to_string();
-        let failed = |error| Failure::Machine { place: name.clone(), error };
-        let opened = File::open(path).map_err(|source| Failure::Read { file: path.to_owned(), source })?;
-        let tree = Archive::read(opened).map_err(failed)?;
-        Source::tree(&tree, &name).map_err(failed)
-    }
-
-    fn tree(tree: &impl SysFs, name: &str) -> Result<Source, ImportError> {
-        let mut source = Source::imported(read_sysfs(tree)?, name);
-        if let Some(idle) = read_idle_sysfs(tree)? {
+    /// A tree of files, with the idle states it tells of.
+    fn tree(tree: &impl SysFs, name: &str) -> Result<Source, Failure> {
+        let failed = |error| Failure::Machine { place: name.to_owned(), error };
+        let imported = read_sysfs(tree).map_err(failed)?;
+        let mut source = Source::imported(imported, name);
+        if let Some(idle) = read_idle_sysfs(tree).map_err(failed)? {
             source.idle = Some(idle.spec);
             source.notes.extend(idle.notes);
         }
@@ -139,8 +131,14 @@ impl Source {
     }
 }
 
-/// How much of a file shows whether it is a tar archive.
-const ARCHIVE_HEAD: u64 = 512;
+/// What a file holds; `-` is standard input.
+fn contents(path: &Path, failed: &dyn Fn(ImportError) -> Failure) -> Result<Contents, Failure> {
+    if path.as_os_str() == "-" {
+        return read_contents(std::io::stdin().lock()).map_err(failed);
+    }
+    let file = File::open(path).map_err(|source| Failure::Read { file: path.to_owned(), source })?;
+    read_contents(file).map_err(failed)
+}
 
 /// The machine that a text names: a shape, a machine's name, or a file.
 pub(crate) fn machine_of(text: &str) -> Result<Arc<Topology>, Failure> {

@@ -7,14 +7,17 @@ use rayon::prelude::*;
 use validation::published::BuildError;
 use validation::published::compile::{self, CompileReport, Machine};
 
-/// Machines are independent of each other.
-pub(super) fn validate(
-    only: Option<&str>,
-    seeds: u32,
-    output: &OutputArgs,
-    talk: Talk,
-) -> Result<(), Failure> {
+pub(super) fn main(only: Option<&str>, seeds: u32, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
     output.start_threads()?;
+    let report = report(only, seeds, talk)?;
+    print(&report, output.format)?;
+    let missed = report.missed().count();
+    let failure = || Failure::Tolerance(format!("{missed} predictions are off by more than 5 %"));
+    if missed == 0 { Ok(()) } else { Err(failure()) }
+}
+
+/// Machines are independent of each other.
+pub(super) fn report(only: Option<&str>, seeds: u32, talk: Talk) -> Result<CompileReport, Failure> {
     let failed = |e: BuildError| Failure::Capture(e.to_string());
     let mut machines = compile::published().map_err(failed)?.machines;
     machines.retain(|m| only.is_none_or(|text| m.name.contains(text)));
@@ -27,11 +30,7 @@ pub(super) fn validate(
         report
     };
     let reports: Result<Vec<_>, _> = machines.par_iter().map(one).collect::<Vec<_>>().into_iter().collect();
-    let report = CompileReport(reports.map_err(failed)?);
-    print(&report, output.format)?;
-    let missed = report.missed().count();
-    let failure = || Failure::Tolerance(format!("{missed} predictions are off by more than 5 %"));
-    if missed == 0 { Ok(()) } else { Err(failure()) }
+    Ok(CompileReport(reports.map_err(failed)?))
 }
 
 impl Printed for CompileReport {

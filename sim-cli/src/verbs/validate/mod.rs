@@ -1,28 +1,23 @@
 //! `cfsim validate`: the simulator held against real kernels.
 
+mod calibrate;
 mod compile;
+mod kernels;
+mod pages;
+mod power;
+mod programs;
 mod published;
 mod replay;
 mod report;
+mod side_by_side;
+mod smt;
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;
-use crate::output::{Format, Report as Printed, Talk, print};
+use crate::output::Talk;
 use clap::{Args, Subcommand};
-use rayon::prelude::*;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use validation::capture::{Capture, compact::compact, find_captures};
-use validation::kernels::many::OwnSpread;
-use validation::kernels::{CapturePower, CaptureReport, PowerReport, Report, validate};
-use validation::measure::{EventKind, SchedEvent, Timeline, timeline};
-use validation::programs::{self, Constants, ProgramsReport, Record};
-use validation::published::Published;
-use validation::published::smt::{self, SmtReport};
-use validation::simulate::{Calibration, Experiment, calibrate};
+use std::path::PathBuf;
+use validation::capture::compact::compact;
 
 /// Hold the simulator against real kernels and published measurements
 #[derive(Debug, Args)]
@@ -51,6 +46,9 @@ enum What {
         /// Only captures whose path contains this
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
+        /// Write a page for each capture into this folder, and an index
+        #[arg(long, value_name = "DIR")]
+        pages: Option<PathBuf>,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -167,32 +165,21 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
         return report::main(&args.all, folder.ok_or_else(missing)?, talk);
     };
     match what {
-        What::Kernels { dir, only, output } => kernels(dir, only.as_deref(), output, talk),
-        What::Power { dir, only, output } => power(dir, only.as_deref(), output, talk),
+        What::Kernels { dir, only, pages, output } => {
+            kernels::main(dir, only.as_deref(), pages.as_deref(), output, talk)
+        }
+        What::Power { dir, only, output } => power::main(dir, only.as_deref(), output, talk),
         What::Replay { dir, only, output } => replay::main(dir, only.as_deref(), output, talk),
-        What::Capture { path, events } => side_by_side(path, *events),
-        What::Calibrate { dir } => {
-            let calibration = calibrate(dir).map_err(|e| Failure::Capture(e.to_string()))?;
-            print(&Calibrated(calibration), Format::Json)
-        }
-        What::Own { dirs } => {
-            let spreads = own(dirs).map_err(Failure::Capture)?;
-            print(&Spreads(spreads), Format::Json)
-        }
-        What::Smt { objects, seed, output } => {
-            output.start_threads()?;
-            let report = smt::compare(*objects, *seed).map_err(|e| Failure::Capture(e.to_string()))?;
-            print(&report, output.format)?;
-            let missed = || Failure::Tolerance("a prediction is off by more than 3 points".to_owned());
-            if report.passed() { Ok(()) } else { Err(missed()) }
-        }
-        What::Compile { only, seeds, output } => compile::validate(only.as_deref(), *seeds, output, talk),
+        What::Capture { path, events } => side_by_side::main(path, *events),
+        What::Calibrate { dir } => calibrate::delays(dir),
+        What::Own { dirs } => calibrate::own_spread(dirs),
+        What::Smt { objects, seed, output } => smt::main(*objects, *seed, output),
+        What::Compile { only, seeds, output } => compile::main(only.as_deref(), *seeds, output, talk),
         What::Published { dir, only, runs, output } => {
-            let data = Published::load(dir).map_err(|e| Failure::Capture(e.to_string()))?;
-            published::validate(&data, only.as_deref(), *runs, output, talk)
+            published::main(dir, only.as_deref(), *runs, output, talk)
         }
         What::Programs { records, calibrate, output } => {
-            real_programs(records.as_deref(), *calibrate, output)
+            programs::main(records.as_deref(), *calibrate, output)
         }
         What::Compact { folders, to } => {
             for folder in folders {
@@ -202,196 +189,4 @@ pub(crate) fn main(args: &ValidateArgs, talk: Talk) -> Result<(), Failure> {
             Ok(())
         }
     }
-}
-
-fn real_programs(file: Option<&Path>, calibrate: bool, output: &OutputArgs) -> Result<(), Failure> {
-    let failed = |e: &dyn std::fmt::Display| Failure::Capture(e.to_string());
-    output.start_threads()?;
-    let records = match file {
-        Some(file) => {
-            let text =
-                std::fs::read_to_string(file).map_err(|e| failed(&format!("{}: {e}", file.display())))?;
-            Record::parse(&text).map_err(|e| failed(&format!("{}: {e}", file.display())))?
-        }
-        None => Record::handed().map_err(|e| failed(&e))?,
-    };
-    let constants = Constants::fixed().map_err(|e| failed(&e))?;
-    if calibrate {
-        let fitted = programs::calibrate(&records, &constants).map_err(|e| failed(&e))?;
-        return print(&Fitted(fitted), Format::Json);
-    }
-    let report = programs::compare(&records, &constants).map_err(|e| failed(&e))?;
-    print(&report, output.format)?;
-    if report.passed() {
-        Ok(())
-    } else {
-        Err(Failure::Tolerance("a prediction is off by more than allowed".to_owned()))
-    }
-}
-
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Fitted(Constants);
-
-impl Printed for Fitted {
-    fn text(&self) -> String {
-        String::new()
-    }
-}
-
-impl Printed for ProgramsReport {
-    fn text(&self) -> String {
-        self.to_text()
-    }
-}
-
-impl Printed for Report {
-    fn text(&self) -> String {
-        self.to_text()
-    }
-}
-
-impl Printed for PowerReport {
-    fn text(&self) -> String {
-        self.to_text()
-    }
-}
-
-impl Printed for SmtReport {
-    fn text(&self) -> String {
-        self.to_text()
-    }
-}
-
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Calibrated(Calibration);
-
-impl Printed for Calibrated {
-    fn text(&self) -> String {
-        String::new()
-    }
-}
-
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Spreads(Vec<OwnSpread>);
-
-impl Printed for Spreads {
-    fn text(&self) -> String {
-        String::new()
-    }
-}
-
-/// Runs of one job in one folder belong together.
-fn own(dirs: &[PathBuf]) -> Result<Vec<OwnSpread>, String> {
-    let mut jobs: BTreeMap<(usize, String), Vec<Capture>> = BTreeMap::new();
-    for (i, dir) in dirs.iter().enumerate() {
-        for path in find_captures(dir).map_err(|e| e.to_string())? {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let Some((job, _)) = name.split_once('.') else { continue };
-            let capture = Capture::load(&path).map_err(|e| e.to_string())?;
-            jobs.entry((i, job.to_owned())).or_default().push(capture);
-        }
-    }
-    let measured = jobs.iter().map(|((_, job), captures)| OwnSpread::measure(job, captures));
-    measured.filter_map(Result::transpose).collect::<Result<_, _>>().map_err(|e| e.to_string())
-}
-
-/// The captures below a folder whose path contains a text.
-fn captures_in(dir: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
-    let found = find_captures(dir).map_err(|e| Failure::Capture(e.to_string()))?;
-    let wanted = |p: &PathBuf| only.is_none_or(|text| p.to_string_lossy().contains(text));
-    let paths: Vec<PathBuf> = found.into_iter().filter(wanted).collect();
-    if paths.is_empty() {
-        return Err(Failure::Capture(format!(
-            "no capture below {}: give their folder with --dir",
-            dir.display()
-        )));
-    }
-    Ok(paths)
-}
-
-fn kernels(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
-    output.start_threads()?;
-    let report = kernels_report(&captures_in(dir, only)?, talk);
-    print(&report, output.format)?;
-    if report.passed() { Ok(()) } else { Err(Failure::Tolerance("a bar is missed".to_owned())) }
-}
-
-fn kernels_report(paths: &[PathBuf], talk: Talk) -> Report {
-    let done = AtomicUsize::new(0);
-    let one = |path: &PathBuf| {
-        let report = CaptureReport::of(path);
-        talk.progress(&format!("{}/{} {}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len(), report.id));
-        report
-    };
-    validate(paths.par_iter().map(one).collect())
-}
-
-fn power(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
-    output.start_threads()?;
-    let report = power_report(&captures_in(dir, only)?, talk);
-    print(&report, output.format)?;
-    let missed = "a bar that counts is missed, or none of the broken models misses it";
-    if report.passed() { Ok(()) } else { Err(Failure::Tolerance(missed.to_owned())) }
-}
-
-fn power_report(paths: &[PathBuf], talk: Talk) -> PowerReport {
-    let done = AtomicUsize::new(0);
-    // Captures of several CPUs and those that cannot be simulated have no place here.
-    let one = |path: &PathBuf| {
-        let power =
-            Capture::load(path).ok().filter(|c| c.meta.smp == 1).map(|c| CapturePower::of(&c))?.ok()?;
-        talk.progress(&format!("{}/{} {}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len(), power.id));
-        Some(power)
-    };
-    PowerReport::new(paths.par_iter().filter_map(one).collect())
-}
-
-fn side_by_side(path: &Path, events: usize) -> Result<(), Failure> {
-    let failed = |e: &dyn std::fmt::Display| Failure::Capture(e.to_string());
-    let capture = Capture::load(path).map_err(|e| failed(&e))?;
-    let experiment = Experiment::new(&capture).map_err(|e| failed(&e))?;
-    let real = timeline(&capture).map_err(|e| failed(&e))?;
-    let simulated = experiment.run(experiment.machine()).map_err(|e| failed(&e))?;
-    let mut text =
-        format!("{}\n{:<52} | {}\n", capture.id, "real kernel (us from T0)", "simulator (us from T0)");
-    let (left, right) = (lines(&real), lines(&simulated));
-    for i in 0..events.min(left.len().max(right.len())) {
-        let at = |side: &[String]| side.get(i).cloned().unwrap_or_default();
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{:<52} | {}", at(&left), at(&right));
-    }
-    print(&SideBySide(text), Format::Text)
-}
-
-#[derive(Serialize)]
-struct SideBySide(String);
-
-impl Printed for SideBySide {
-    fn text(&self) -> String {
-        self.0.clone()
-    }
-}
-
-/// Switches and wake-ups from T0 on, a line each.
-fn lines(t: &Timeline) -> Vec<String> {
-    let name = |who| t.label(who).name.as_str();
-    let line = |e: &SchedEvent| {
-        let us = (e.at_ns - t.t0_ns) as f64 / 1e3;
-        match e.kind {
-            EventKind::Switch { prev, prev_blocked, next } => {
-                let state = if prev_blocked { "S" } else { "R" };
-                Some(format!("{us:>11.1} switch {} {state} -> {}", name(prev), name(next)))
-            }
-            EventKind::Wakeup { task, need_resched_after, .. } => {
-                let flag = if need_resched_after { " N" } else { "" };
-                Some(format!("{us:>11.1} wakeup {}{flag}", name(task)))
-            }
-            EventKind::Migrate { task, to } => Some(format!("{us:>11.1} migrate {} to {to}", name(task))),
-            EventKind::Fork { .. } | EventKind::Exit { .. } => None,
-        }
-    };
-    t.events.iter().filter(|e| e.at_ns >= t.t0_ns).filter_map(line).collect()
 }

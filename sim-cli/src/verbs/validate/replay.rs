@@ -16,6 +16,16 @@ impl Report for ReplayReport {
 
 pub(super) fn main(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Talk) -> Result<(), Failure> {
     output.start_threads()?;
+    let report = report(dir, only, talk)?;
+    print(&report, output.format)?;
+    if report.passed() {
+        return Ok(());
+    }
+    let (kept, all) = report.tally();
+    Err(Failure::Tolerance(format!("{kept} of {all} traces without groups are given back")))
+}
+
+pub(super) fn report(dir: &Path, only: Option<&str>, talk: Talk) -> Result<ReplayReport, Failure> {
     let found = find_recorded(dir).map_err(|e| Failure::Capture(e.to_string()))?;
     let wanted = |p: &PathBuf| only.is_none_or(|text| p.to_string_lossy().contains(text));
     let paths: Vec<PathBuf> = found.into_iter().filter(wanted).collect();
@@ -32,11 +42,5 @@ pub(super) fn main(dir: &Path, only: Option<&str>, output: &OutputArgs, talk: Ta
         talk.progress(&format!("{}/{} {}", done.fetch_add(1, Ordering::Relaxed) + 1, paths.len(), trace.id));
         trace
     };
-    let report = reports(paths.par_iter().map(one).collect());
-    print(&report, output.format)?;
-    if report.passed() {
-        return Ok(());
-    }
-    let (kept, all) = report.tally();
-    Err(Failure::Tolerance(format!("{kept} of {all} traces without groups are given back")))
+    Ok(reports(paths.par_iter().map(one).collect()))
 }

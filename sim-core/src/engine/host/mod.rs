@@ -178,6 +178,7 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
             && !rq.need_resched
             && c.absence.is_none()
             && c.deferred.is_empty()
+            && !self.in_softirq(cpu)
         {
             self.halt_vcpu(cpu);
         }

@@ -1,5 +1,6 @@
 //! The CPUs as their idle loops see them.
 
+use crate::cpumask::CpuMask;
 use crate::id::{CpuId, TaskId};
 use crate::kernel::KernelConfig;
 use crate::machine::idle::{Governor, IdleConfig, IdleState, Table};
@@ -66,6 +67,8 @@ pub(super) struct IdleCpu {
     pub(super) timers: Timers,
     /// The other threads of its core.
     pub(super) siblings: Vec<CpuId>,
+    /// The other CPUs under its last-level cache.
+    pub(super) cluster: Vec<CpuId>,
 }
 
 /// The idle loops of all CPUs.
@@ -92,7 +95,10 @@ impl Idle {
         let halted = table.usable_states().find(|(_, s)| !s.polling).map_or(0, |(i, _)| i);
         let cpu = |c| {
             let online = kernel.topology.online();
-            let core = kernel.topology.cpu(c).map(|cpu| kernel.topology.siblings(cpu).and(online));
+            let others = |mask: &CpuMask| -> Vec<CpuId> {
+                mask.and(online).iter().filter(|other| *other != c).collect()
+            };
+            let place = kernel.topology.cpu(c);
             IdleCpu {
                 doing: Doing::Awake,
                 governor: Governor::new(config.governor, &table),
@@ -101,7 +107,8 @@ impl Idle {
                 generation: 0,
                 left: None,
                 timers: Timers::default(),
-                siblings: core.iter().flat_map(|core| core.iter()).filter(|s| *s != c).collect(),
+                siblings: place.map_or_else(Vec::new, |p| others(kernel.topology.siblings(p))),
+                cluster: place.and_then(|p| kernel.topology.llc(p)).map_or_else(Vec::new, others),
             }
         };
         let cpus = (0..kernel.cpus).map(|c| cpu(CpuId(c))).collect();
@@ -140,7 +147,23 @@ impl Idle {
                 Doing::Running | Doing::Awake => reached.0 = reached.0.min(self.halted),
             }
         }
-        reached
+        if self.state(reached.0).shared { self.reached_together(cpu, reached) } else { reached }
+    }
+
+    /// A state of all cores of a cluster is reached when the last of them asks for it; without that, a core's own.
+    fn reached_together(&self, cpu: CpuId, (state, since): (usize, Instant)) -> (usize, Instant) {
+        let asked = |other: &CpuId| match self.cpus[other.index()].doing {
+            Doing::Asleep { state: other, from } if other >= state => Some(from),
+            _ => None,
+        };
+        let last = self.cpus[cpu.index()].cluster.iter().try_fold(since, |last, c| Some(last.max(asked(c)?)));
+        match last {
+            Some(last) => (state, last),
+            None => {
+                let own = self.table.usable_states().take_while(|(i, _)| *i < state);
+                (own.filter(|(_, s)| !s.shared).last().map_or(self.halted, |(i, _)| i), since)
+            }
+        }
     }
 
     /// Whether every thread of a CPU's core is in a state in which the core loses its caches (C3 and deeper).

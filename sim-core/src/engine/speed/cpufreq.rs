@@ -6,6 +6,7 @@ use crate::kernel::KernelConfig;
 use crate::kernel::hooks::Hooks;
 use crate::machine::frequency::{Arch, FrequencyConfig, Governor, next_khz};
 use crate::observe::Observer;
+use crate::time::Nanos;
 
 impl FrequencyConfig {
     /// Tells a kernel's configuration what its machine's clocks ask of it.
@@ -54,11 +55,14 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
         let frequency = &self.config.machine.frequency;
         let Some(Governor::Schedutil { rate_limit }) = frequency.governor else { return };
         let rules = &self.config.kernel.rules;
+        let tick = Nanos(self.config.kernel.tick_ns());
         let clock = &mut self.pace.cpus[cpu.index()].clock;
+        clock.sugov.boost.note(self.kernel.take_cpufreq_iowait(cpu), self.now, tick);
         if !clock.sugov.may_change(self.now, rate_limit) {
             return;
         }
         let (util, max) = self.kernel.cpufreq_util(cpu);
+        let util = clock.sugov.boost.apply(util, max);
         let invariant = rules.pelt.frequency_invariance;
         let reference = if invariant { frequency.max_khz() } else { clock.sugov.requested_khz };
         let khz = next_khz(util, max, reference, rules.schedutil_margin_on_util);

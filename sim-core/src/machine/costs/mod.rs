@@ -159,6 +159,21 @@ cost_table! {
     /// Work of a UDP receive call, beside copying.
     udp_receive ["1266 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
         420 in 210..840, 420 in 210..840
+    /// A frame from another machine on its way through the driver's poll.
+    net_poll ["driver and buffer for one frame; assumption of 0.3 us: a core forwards 1 to 3 million frames a second"]
+        300 in 150..600, 400 in 200..800
+    /// The interrupt handler of a network card, which starts the softirq.
+    net_irq ["assumption: as a tick's handler; in a guest the interrupt is injected by a VM exit"]
+        1000 in 500..2000, 3000 in 1500..6000
+    /// What the protocols do for a segment from another machine, up to the receive queue.
+    tcp_input ["half of tcp_segment, which is both ways; assumption"]
+        1075 in 540..2150, 1075 in 540..2150
+    /// The same for a datagram.
+    udp_input ["half of udp_send, which is both ways; assumption"]
+        1225 in 610..2450, 1225 in 610..2450
+    /// A frame sent to another machine: a segment, a datagram, an acknowledgement.
+    net_send ["half of tcp_ack, which is both ways; assumption, with the card's doorbell and the freeing of what was sent"]
+        1250 in 625..2500, 1250 in 625..2500
     /// Work of a send call on a unix stream, beside copying.
     unix_send ["2464 instructions counted in Linux 6.1 (validation/programs); 3 instructions per ns are assumed"]
         820 in 410..1640, 820 in 410..1640

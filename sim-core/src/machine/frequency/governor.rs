@@ -1,5 +1,6 @@
 //! `schedutil`: the clock by utilisation (smp.md §6).
 
+use super::IowaitBoost;
 use crate::time::{Instant, Nanos};
 
 /// The clock for a utilisation of `util` out of `max`: a quarter more than it needs. `reference` is the highest clock if
@@ -20,12 +21,14 @@ pub struct Sugov {
     pub requested_khz: u32,
     changed: Option<Instant>,
     idle_calls: u64,
+    /// What waiting for input and output adds.
+    pub boost: IowaitBoost,
 }
 
 impl Sugov {
     /// Nothing known of the CPU, which runs at its lowest clock.
     pub fn new(khz: u32) -> Sugov {
-        Sugov { requested_khz: khz, changed: None, idle_calls: 0 }
+        Sugov { requested_khz: khz, changed: None, idle_calls: 0, boost: IowaitBoost::default() }
     }
 
     /// Whether enough time has passed since the last change.

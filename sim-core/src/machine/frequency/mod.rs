@@ -1,8 +1,10 @@
 //! Clock frequency: what cores ask for, and what the package gives them.
 
+mod boost;
 mod governor;
 mod invariance;
 
+pub use boost::IowaitBoost;
 pub use governor::{Sugov, next_khz};
 pub use invariance::{Arch, ClockCounters};
 

@@ -35,6 +35,9 @@ pub struct IdleState {
     pub monitors: bool,
     /// The core's own caches are lost, and it counts as inactive for turbo.
     pub flushes: bool,
+    /// A state of all cores that share a last-level cache: until each has asked for it, a core is in the deepest state of its
+    /// own above it.
+    pub shared: bool,
     /// Switched off.
     pub disabled: bool,
 }
@@ -50,6 +53,7 @@ impl IdleState {
             polling: true,
             monitors: true,
             flushes: false,
+            shared: false,
             disabled: false,
         }
     }

@@ -13,6 +13,8 @@ pub(super) struct Row {
     pub(super) residency_us: u32,
     /// What of the latency is entering, µs, where it is stated.
     pub(super) entry_us: Option<u32>,
+    /// All cores under a last-level cache enter it together.
+    pub(super) shared: bool,
 }
 
 /// The idle states of a kind of CPUs.
@@ -65,6 +67,7 @@ impl StateTable {
             polling: false,
             monitors: i < self.monitors,
             flushes: i >= self.keeps_caches,
+            shared: r.shared,
             disabled: self.off.contains(&r.name),
         };
         let poll = self.poll.then(IdleState::poll);

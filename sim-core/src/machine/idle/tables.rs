@@ -4,11 +4,15 @@ use super::governor::GovernorKind;
 use super::state_table::{Row, StateTable};
 
 const fn row(name: &'static str, latency_us: u32, residency_us: u32) -> Row {
-    Row { name, latency_us, residency_us, entry_us: None }
+    Row { name, latency_us, residency_us, entry_us: None, shared: false }
 }
 
 const fn entering(entry_us: u32, row: Row) -> Row {
     Row { entry_us: Some(entry_us), ..row }
+}
+
+const fn shared(row: Row) -> Row {
+    Row { shared: true, ..row }
 }
 
 const INTEL_IDLE: &str = "intel_idle's table, the same in 5.4 and 6.6: worst cases";
@@ -209,13 +213,17 @@ pub const TABLES: &[StateTable] = &[
         &[
             row("WFI", 1, 1),
             entering(300, row("cpu-sleep", 1500, 2000)),
-            entering(400, row("cluster-sleep", 1600, 2500)),
+            shared(entering(400, row("cluster-sleep", 1600, 2500))),
         ],
     ),
     arm(
         "hikey",
         "HiKey (hi6220)",
-        &[row("WFI", 1, 1), entering(700, row("cpu-sleep", 950, 1000)), row("cluster-sleep", 1500, 2700)],
+        &[
+            row("WFI", 1, 1),
+            entering(700, row("cpu-sleep", 950, 1000)),
+            shared(row("cluster-sleep", 1500, 2700)),
+        ],
     ),
     arm(
         "hikey960",

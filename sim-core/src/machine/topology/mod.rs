@@ -190,6 +190,10 @@ impl Topology {
     pub fn siblings(&self, cpu: &LogicalCpu) -> &CpuMask {
         &self.cores[cpu.core as usize]
     }
+    /// The CPUs under a CPU's last-level cache, itself included; none if the machine does not say.
+    pub fn llc(&self, cpu: &LogicalCpu) -> Option<&CpuMask> {
+        cpu.llc.map(|i| &self.llcs[i as usize])
+    }
     /// Which hardware thread of its core a CPU is, from 0.
     pub fn thread(&self, cpu: &LogicalCpu) -> usize {
         self.siblings(cpu).iter().take_while(|c| *c < cpu.cpu).count()

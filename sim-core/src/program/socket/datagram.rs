@@ -1,4 +1,4 @@
-//! UDP over loopback: a receive buffer that overflows.
+//! UDP: a receive buffer that overflows.
 
 use std::collections::VecDeque;
 
@@ -15,16 +15,28 @@ pub struct UdpFlow {
     /// Taken by the reader and not given back yet.
     taken: u64,
     /// Not yet looked at by the reader.
-    arrived: VecDeque<u64>,
+    arrived: VecDeque<Datagram>,
     /// The reader's own queue: it takes all that has arrived when this is empty.
-    reading: VecDeque<u64>,
+    reading: VecDeque<Datagram>,
     /// Datagrams lost.
     pub dropped: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Datagram {
+    bytes: u64,
+    size: u64,
 }
 
 /// Memory a datagram takes: its data lies in a block of a power of two.
 fn size_of(bytes: u64) -> u64 {
     DESCRIPTOR + (bytes + HEADERS).next_power_of_two()
+}
+
+/// Memory that a frame of a network card takes, whatever it holds: its buffer is made for the largest frame before it is
+/// known what comes. Deviates: D-273.
+pub fn frame_memory() -> u64 {
+    size_of(1500)
 }
 
 impl UdpFlow {
@@ -34,14 +46,19 @@ impl UdpFlow {
         UdpFlow { rcvbuf, rmem: 0, taken: 0, arrived, reading, dropped: 0 }
     }
 
-    /// A datagram comes; false when it is lost because the buffer is over its limit.
+    /// A datagram comes over loopback; false when it is lost because the buffer is over its limit.
     pub fn arrive(&mut self, bytes: u64) -> bool {
+        self.arrive_in(bytes, size_of(bytes))
+    }
+
+    /// A datagram comes in memory of this size; false when it is lost because the buffer is over its limit.
+    pub fn arrive_in(&mut self, bytes: u64, size: u64) -> bool {
         if self.rmem > self.rcvbuf {
             self.dropped += 1;
             return false;
         }
-        self.rmem += size_of(bytes);
-        self.arrived.push_back(bytes);
+        self.rmem += size;
+        self.arrived.push_back(Datagram { bytes, size });
         true
     }
 
@@ -55,8 +72,8 @@ impl UdpFlow {
         if self.reading.is_empty() {
             std::mem::swap(&mut self.reading, &mut self.arrived);
         }
-        let bytes = self.reading.pop_front()?;
-        self.taken += size_of(bytes);
+        let Datagram { bytes, size } = self.reading.pop_front()?;
+        self.taken += size;
         if self.taken >= self.rcvbuf / 4 || self.reading.is_empty() {
             self.rmem -= std::mem::take(&mut self.taken);
         }

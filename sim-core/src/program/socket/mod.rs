@@ -1,14 +1,12 @@
-//! Sockets over loopback: state only. Who is woken when, and what it costs, is the engine's business.
+//! Sockets: state only. Who is woken when, and what it costs, is the engine's business.
 
 mod datagram;
 mod local;
 mod tcp;
-#[cfg(test)]
-mod tcp_tests;
 
-pub use datagram::UdpFlow;
+pub use datagram::{UdpFlow, frame_memory};
 pub use local::UnixFlow;
-pub use tcp::{Pushed, TcpFlow};
+pub use tcp::{Held, Pushed, TcpFlow, TcpReceiver, TcpSender};
 
 use super::Waiters;
 use crate::id::SocketId;
@@ -18,6 +16,8 @@ use crate::id::SocketId;
 pub enum Flow {
     /// TCP.
     Tcp(TcpFlow),
+    /// TCP from another machine.
+    Remote(TcpReceiver),
     /// UDP.
     Udp(UdpFlow),
     /// A unix stream.
@@ -29,8 +29,10 @@ pub enum Flow {
 pub struct Socket {
     /// Name in the scenario.
     pub name: String,
-    /// The other end.
+    /// The other end; itself if that is another machine's.
     pub peer: SocketId,
+    /// Whose end the other one is, if it is another machine's; see [`super::RemoteClient`].
+    pub remote: Option<u32>,
     /// What the other end sends, until it is read here.
     pub flow: Flow,
     /// The other end will send nothing more.
@@ -43,13 +45,22 @@ pub struct Socket {
 
 impl Socket {
     pub(super) fn new(name: String, peer: SocketId, flow: Flow) -> Socket {
-        Socket { name, peer, flow, shut: false, readers: Waiters::new(), writers: Waiters::new() }
+        Socket {
+            name,
+            peer,
+            remote: None,
+            flow,
+            shut: false,
+            readers: Waiters::new(),
+            writers: Waiters::new(),
+        }
     }
 
     /// Whether all that the other end wrote has been read, and there will be no more.
     pub fn is_at_end(&self) -> bool {
         let drained = match &self.flow {
-            Flow::Tcp(flow) => flow.readable() == 0 && flow.is_delivered(),
+            Flow::Tcp(flow) => flow.receiver.readable() == 0 && flow.sender.all_sent(),
+            Flow::Remote(receiver) => receiver.readable() == 0,
             Flow::Udp(flow) => !flow.is_readable(),
             Flow::Unix(flow) => flow.readable == 0,
         };

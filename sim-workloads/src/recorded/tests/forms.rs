@@ -51,7 +51,7 @@ fn web_pages_and_compressed_traces() {
     gz.write_all(HOG.as_bytes()).unwrap();
     let gz = gz.finish().unwrap();
     let s = summarize(gz.as_slice(), &limits(), Part::default()).unwrap();
-    assert!(s.stats.packed == Some("gzip") && s.tasks.len() == 2);
+    assert_eq!((s.stats.packing, s.tasks.len()), (Some("gzip"), 2));
     assert!(refused(&gz[..gz.len() / 2]).starts_with("reading the trace: "));
 }
 
@@ -66,7 +66,7 @@ fn parts_are_cut_out() {
 
 #[test]
 fn refusals_say_what_a_file_is() {
-    let cases: [(&[u8], &str); 13] = [
+    let cases: [(&[u8], &str); 12] = [
         (b"", "no scheduling event: none of 0 lines"),
         (b"hello\nworld", "none of 2 lines is a line of a trace"),
         (
@@ -77,7 +77,6 @@ fn refusals_say_what_a_file_is() {
         (b" a-1 [000] d..2 1.0: sched_switch: prev_comm=a", "only 1 sched_switch"),
         (b"PERFILE2........", "a perf.data file"),
         (b"\x17\x08\x44tracing6\0", "a trace.dat file"),
-        (b"BZh91AY", "bzip2: unpack it first"),
         (b"\xfd7zXZ\0", "xz: unpack it first"),
         (b"\x28\xb5\x2f\xfd", "zstd: unpack it first"),
         (b"PK\x03\x04", "a zip archive"),
@@ -93,7 +92,7 @@ fn refusals_say_what_a_file_is() {
     );
     let mut tar = vec![b'x'; 600];
     tar[257..262].copy_from_slice(b"ustar");
-    assert!(refused(&tar).contains("a tar archive: unpack it first"));
+    assert!(refused(&tar).contains("a tar archive"));
     let exits = " a-1 [000] .... 1.0: sched_process_exit: comm=a pid=1 prio=120";
     let refused = import(exits.as_bytes(), &limits(), &Options::default()).unwrap_err();
     assert!(refused.to_string().contains("no task runs in it: 1 scheduling events"), "{refused}");

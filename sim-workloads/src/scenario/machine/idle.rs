@@ -81,6 +81,9 @@ pub struct IdleStateSpec {
     /// The core's own caches are lost (C3 and deeper).
     #[serde(default)]
     pub flushes: bool,
+    /// All cores under a last-level cache enter it together (cluster-sleep); until then each is in a state of its own.
+    #[serde(default)]
+    pub shared: bool,
     /// Switched off.
     #[serde(default)]
     pub disabled: bool,
@@ -190,6 +193,7 @@ impl IdleSpec {
             polling: false,
             monitors: s.mwait,
             flushes: s.flushes,
+            shared: s.shared,
             disabled: s.disabled,
         }
     }

@@ -5,6 +5,7 @@ mod frequency;
 mod host;
 mod idle;
 mod interference;
+mod nic;
 mod smt;
 
 pub use cache::CacheSpec;
@@ -13,6 +14,7 @@ pub use host::{GuestSpec, HostSpec};
 pub(crate) use idle::IdleMistake;
 pub use idle::{IdleSpec, IdleStateSpec};
 pub use interference::InterferenceSpec;
+pub use nic::NicSpec;
 pub use smt::{IpcSpec, SmtSpec};
 
 use super::schema::add_costs;
@@ -75,6 +77,9 @@ pub struct MachineSpec {
     /// The host on which the CPUs are threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostSpec>,
+    /// The network card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nic: Option<NicSpec>,
     /// Idle states; without them waking an idle CPU takes one cost, whatever it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleSpec>,

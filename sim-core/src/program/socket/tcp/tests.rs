@@ -6,7 +6,7 @@ use super::TcpFlow;
 /// Sends messages until the buffer is full: how many, and how many of them transmitted at once.
 fn fill(flow: &mut TcpFlow, bytes: u64, most: u32) -> (u32, u32) {
     let (mut n, mut transmitted) = (0, 0);
-    while n < most && flow.admit(bytes).0 == bytes {
+    while n < most && flow.sender.admit(bytes).0 == bytes {
         let pushed = flow.push();
         n += 1;
         transmitted += u32::from(pushed.segments > 0);
@@ -18,7 +18,7 @@ fn fill(flow: &mut TcpFlow, bytes: u64, most: u32) -> (u32, u32) {
 fn drain(flow: &mut TcpFlow, bytes: u64) -> Vec<u32> {
     let mut acks = Vec::new();
     for n in 1.. {
-        if flow.read(bytes).0 == 0 {
+        if flow.receiver.read(bytes).0 == 0 {
             return acks;
         }
         if flow.wants_ack() {
@@ -79,11 +79,11 @@ fn answers_carry_acknowledgements() {
     let mut flow = small_buffers();
     for _ in 0..20 {
         fill(&mut flow, 1, 1);
-        flow.read(1);
+        flow.receiver.read(1);
         flow.answer();
     }
     fill(&mut flow, 1, 1);
-    flow.read(1);
+    flow.receiver.read(1);
     assert!(!flow.wants_ack());
     assert_eq!(flow.answer(), 1);
 }
@@ -107,13 +107,13 @@ fn stream(mut flow: TcpFlow, message: u64, read: u64) {
     let (mut written, mut got) = (0, 0);
     while got < total {
         let before = (written, got);
-        while written < total && flow.writable() {
+        while written < total && flow.sender.writable() {
             let part = message - written % message;
-            written += flow.admit(part).0;
+            written += flow.sender.admit(part).0;
             flow.push();
         }
-        while flow.readable() > 0 {
-            got += flow.read(read).0;
+        while flow.receiver.readable() > 0 {
+            got += flow.receiver.read(read).0;
             if flow.wants_ack() {
                 flow.acknowledge();
                 flow.push();
@@ -121,5 +121,5 @@ fn stream(mut flow: TcpFlow, message: u64, read: u64) {
         }
         assert_ne!((written, got), before, "stuck: {flow:?}");
     }
-    assert_eq!((got, flow.readable()), (total, 0));
+    assert_eq!((got, flow.receiver.readable()), (total, 0));
 }

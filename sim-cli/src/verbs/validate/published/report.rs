@@ -1,130 +1,33 @@
-//! `cfsim validate published`: published comparisons beside predictions of the same experiments.
+//! Predictions of published comparisons as a report.
 
 use crate::chart::{self, Bar};
-use crate::comparison::{self, Plan, Side};
-use crate::failure::Failure;
-use crate::figures::{self, Figure};
-use crate::load::{ScenarioText, Setting};
-use crate::output::{Report, Talk, print};
+use crate::output::Report;
 use crate::text;
 use serde::Serialize;
 use std::fmt::Write;
-use validation::published::{
-    Aims, Judged, Measurement, Point, Prediction, Published, Rate, Series, Settings, Split, Suitability,
-    Summary,
-};
-
-/// Predicts the records of the series whose names contain `only`, `runs` seeds each, and prints them.
-pub(super) fn validate(
-    published: &Published,
-    only: Option<&str>,
-    runs: u32,
-    output: &crate::args::OutputArgs,
-    talk: Talk,
-) -> Result<(), Failure> {
-    output.start_threads()?;
-    let report = run(published, only, runs, talk)?;
-    print(&report, output.format)?;
-    if report.missed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Tolerance(format!("aims missed on the records that judge: {}", report.missed.join(", "))))
-}
-
-/// The predictions.
-pub(super) fn run(
-    published: &Published,
-    only: Option<&str>,
-    runs: u32,
-    talk: Talk,
-) -> Result<PublishedReport, Failure> {
-    let wanted = |name: &str| only.is_none_or(|text| name.contains(text));
-    let mut series = Vec::new();
-    for one in published.series.values().filter(|s| wanted(&s.series)) {
-        series.push(of_series(published, one, runs, talk)?);
-    }
-    let not_run: Vec<NotRun> = published
-        .not_run
-        .iter()
-        .filter(|(name, _)| wanted(name))
-        .map(|(name, why)| NotRun { name: name.clone(), why: why.clone() })
-        .collect();
-    if series.is_empty() && not_run.is_empty() {
-        let known = published.setups.iter().map(|s| s.series.as_str()).collect::<Vec<_>>();
-        return Err(Failure::Usage(format!("no series of that name: there are {}", known.join(", "))));
-    }
-    Ok(PublishedReport::new(published, series, not_run, runs))
-}
-
-/// Predicts the records of a series.
-fn of_series(published: &Published, series: &Series, runs: u32, talk: Talk) -> Result<SeriesReport, Failure> {
-    let text = ScenarioText::read(&published.scenario(series))?.uncertain(true);
-    let mut rows = Vec::new();
-    let mut left_out: Vec<NotRun> =
-        series.left_out.iter().map(|(name, why)| NotRun { name: name.clone(), why: why.clone() }).collect();
-    for m in published.of(&series.series) {
-        let Some(point) = series.points.get(&m.id) else { continue };
-        talk.progress(&format!("{}: {} pairs of runs", m.id, runs));
-        match predict(&text, series, point, runs) {
-            Ok(prediction) => match Judged::of(m, prediction, &published.tolerances) {
-                Some(judged) => rows.push(judged),
-                None => {
-                    left_out.push(NotRun { name: m.id.clone(), why: "no change is published".to_owned() })
-                }
-            },
-            // A record that fails does not take the others with it.
-            Err(failure) => left_out.push(NotRun { name: m.id.clone(), why: failure.to_string() }),
-        }
-    }
-    Ok(SeriesReport {
-        series: series.series.clone(),
-        scenario: series.scenario.clone(),
-        cite: published.of(&series.series).next().map(cite).unwrap_or_default(),
-        differs: series.differs.clone(),
-        rows,
-        left_out,
-    })
-}
-
-fn cite(m: &Measurement) -> String {
-    format!("{}, \"{}\", {}", m.source.author, m.source.title, m.source.date)
-}
-
-fn predict(text: &ScenarioText, series: &Series, point: &Point, runs: u32) -> Result<Prediction, Failure> {
-    let name = point.figure.as_deref().unwrap_or(&series.figure);
-    let figure: &'static Figure = figures::by_name(name).map_err(Failure::Usage)?;
-    let settings = |s: Settings| -> Vec<Setting> { s.into_iter().collect() };
-    let [base, variant] = series.sides(point).map(settings);
-    let a = Side::new(text, &[], "base", base)?;
-    let b = Side::new(text, &[], "variant", variant)?;
-    let plan = Plan { runs, margin: 0.0, figures: vec![figure] };
-    let comparison = comparison::compare(a, b, &plan)?;
-    let line = comparison.figures.first().and_then(|line| line.difference_percent);
-    let estimate = line.ok_or_else(|| Failure::Usage(format!("the runs have no {name}")))?;
-    Ok(Prediction { mean: estimate.mean, interval95: estimate.interval95 })
-}
+use validation::published::{Aims, Judged, Published, Rate, Split, Suitability, Summary};
 
 /// What is not run, and why.
 #[derive(Debug, Serialize)]
-struct NotRun {
-    name: String,
-    why: String,
+pub(super) struct NotRun {
+    pub(super) name: String,
+    pub(super) why: String,
 }
 
 /// A series and its verdicts.
 #[derive(Debug, Serialize)]
-struct SeriesReport {
-    series: String,
-    scenario: String,
-    cite: String,
-    differs: String,
-    rows: Vec<Judged>,
-    left_out: Vec<NotRun>,
+pub(super) struct SeriesReport {
+    pub(super) series: String,
+    pub(super) scenario: String,
+    pub(super) cite: String,
+    pub(super) differs: String,
+    pub(super) rows: Vec<Judged>,
+    pub(super) left_out: Vec<NotRun>,
 }
 
 /// All of it.
 #[derive(Debug, Serialize)]
-pub(super) struct PublishedReport {
+pub(in crate::verbs::validate) struct PublishedReport {
     schema_version: u32,
     verb: &'static str,
     runs: u32,
@@ -137,7 +40,7 @@ pub(super) struct PublishedReport {
 }
 
 impl PublishedReport {
-    fn new(
+    pub(super) fn new(
         published: &Published,
         series: Vec<SeriesReport>,
         not_run: Vec<NotRun>,
@@ -170,20 +73,20 @@ impl PublishedReport {
 
 impl PublishedReport {
     /// All records that judge, summed up; none when nothing was run.
-    pub(super) fn judged(&self) -> Option<&Summary> {
+    pub(in crate::verbs::validate) fn judged(&self) -> Option<&Summary> {
         self.summaries.iter().find(|s| s.of == ALL_JUDGES && s.records > 0)
     }
 
-    pub(super) fn aims(&self) -> &Aims {
+    pub(in crate::verbs::validate) fn aims(&self) -> &Aims {
         &self.aims
     }
 
-    pub(super) fn missed(&self) -> &[String] {
+    pub(in crate::verbs::validate) fn missed(&self) -> &[String] {
         &self.missed
     }
 
     /// Every verdict with its group: size, direction, calibration.
-    pub(super) fn judgements(&self) -> impl Iterator<Item = (usize, &Judged)> + Clone {
+    pub(in crate::verbs::validate) fn judgements(&self) -> impl Iterator<Item = (usize, &Judged)> + Clone {
         self.series.iter().flat_map(|s| &s.rows).map(|j| match (j.split, j.suitability) {
             (Split::Calibrate, _) => (2, j),
             (_, Suitability::Direction) => (1, j),
@@ -192,7 +95,7 @@ impl PublishedReport {
     }
 
     /// A drawing a series: file, what it shows, SVG.
-    pub(super) fn drawings(&self) -> Vec<(String, String, String)> {
+    pub(in crate::verbs::validate) fn drawings(&self) -> Vec<(String, String, String)> {
         let drawing = |s: &SeriesReport| {
             let bar = |j: &Judged| Bar {
                 label: j.id.strip_prefix(&format!("{}-", s.series)).unwrap_or(&j.id).to_owned(),
@@ -207,7 +110,7 @@ impl PublishedReport {
     }
 
     /// The scenario of every series, seen from `validation/reports`.
-    pub(super) fn links(&self) -> Vec<(String, String)> {
+    pub(in crate::verbs::validate) fn links(&self) -> Vec<(String, String)> {
         let link = |s: &SeriesReport| (s.series.clone(), format!("../published/scenarios/{}", s.scenario));
         self.series.iter().map(link).collect()
     }
