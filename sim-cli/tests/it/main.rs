@@ -1,6 +1,7 @@
 //! The program as its users meet it.
 
 mod exit_codes;
+mod imports;
 mod json;
 #[cfg(target_os = "linux")]
 mod lab;

@@ -145,7 +145,12 @@ impl Reader<'_> {
     }
 
     fn count(&mut self, event: &str) {
-        let name = if event.is_empty() { "(function)" } else { event };
+        let name = match event {
+            "" => "(function)",
+            // As the first kernels with it print it.
+            "0" => "tracing_mark_write",
+            _ => event,
+        };
         if let Some(count) = self.stats.events.get_mut(name) {
             *count += 1;
             return;

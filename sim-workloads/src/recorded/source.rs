@@ -19,7 +19,7 @@ pub(super) enum Wrapping {
 
 /// Files that are something else, by how they begin.
 const OTHERS: &[(&[u8], &str)] = &[
-    (b"PERFILE2", "a perf.data file"),
+    (b"PERFILE2", "a perf.data file, which is read from an unpacked file"),
     (
         b"2ELIFREP",
         "a perf.data file of another byte order: write it out with perf script where it was recorded",

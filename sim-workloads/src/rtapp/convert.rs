@@ -69,7 +69,8 @@ pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, RtA
         let first = files.first().map(|(name, _)| (*name).to_owned());
         return Err(RtAppError {
             file: first,
-            ..place.error("no threads: a workload has them under 'tasks'")
+            ..place.error("no threads: a workload has them under 'tasks'; one that comes in parts is read from all of them: \
+                         cfsim import rt-app FILE FILE…")
         });
     }
     workload.scenario(options)

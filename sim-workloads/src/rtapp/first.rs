@@ -48,6 +48,11 @@ pub(super) fn thread(
     Ok(thread)
 }
 
+/// For a short time that grammar had phases, which no later version reads.
+pub(super) fn in_phase(place: Place) -> RtAppError {
+    place.error(format!("{WHICH}: 'exec' in phases is not read"))
+}
+
 fn phase(place: Place, events: Vec<Placed>) -> Phase {
     Phase { place, turns: Turns::Times(1), settings: Settings::default(), events }
 }

@@ -113,6 +113,9 @@ fn read_phases(field: &Entry, phases: &mut Vec<Phase>, notes: &mut Vec<String>) 
                 .place
                 .error(format!("phase '{:.60}' is {found}, not an object", entry.key)));
         };
+        if let Some(exec) = fields.iter().find(|f| f.key == "exec") {
+            return Err(super::first::in_phase(exec.place));
+        }
         let (mut turns_of, mut settings, mut events) = (Turns::Times(1), Settings::default(), Vec::new());
         for field in fields {
             match field.key.as_str() {

@@ -168,3 +168,18 @@ fn a_workload_may_come_in_parts() {
     assert_eq!(message, "c.json:1:25: 'run' is 'x': it takes a time in microseconds, 0 to 3600000000");
     assert!(refused("{}").contains("no threads"));
 }
+
+#[test]
+fn what_is_left_out_is_told_on_one_line() {
+    let text = "{\"tasks\": {\"t\": {\"loop\": 1, \"run\": 5, \"\u{7}\u{0}lock\": 3}}}";
+    let imported = import(&[("a.json", text)], &Options::default()).unwrap();
+    assert!(imported.notes.iter().any(|n| n.contains("lock")), "{:?}", imported.notes);
+    Document::parse(&imported.scenario, "a.toml", &[]).unwrap();
+}
+
+#[test]
+fn phases_of_the_first_grammar_are_named() {
+    let text = r#"{"tasks": {"t": {"phases": {"p": {"exec": 1000, "sleep": false}}}}}"#;
+    let error = import(&[("a.json", text)], &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("first grammar"), "{error}");
+}

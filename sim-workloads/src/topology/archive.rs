@@ -203,6 +203,29 @@ mod tests {
     }
 
     #[test]
+    fn cores_come_from_cpuinfo_and_caches_from_their_order() {
+        let mut list = "ro|/sys/devices/system/cpu/online|0-3\n".to_owned();
+        let mut info = String::new();
+        for cpu in 0..4 {
+            let (first, last) = (cpu / 2 * 2, cpu / 2 * 2 + 1);
+            for (index, shared) in
+                [(0, cpu.to_string()), (1, cpu.to_string()), (2, format!("{first}-{last}"))]
+            {
+                list += &format!(
+                    "ro|/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/shared_cpu_list|{shared}\n"
+                );
+            }
+            info += &format!("processor\t: {cpu}\nphysical id\t: 0\ncore id\t\t: {}\n\n", cpu / 2 * 4);
+        }
+        let files = [("x/sys/inlinefiles.txt", list.as_str()), ("x/proc/cpuinfo", info.as_str())];
+        let machine = read_sysfs(&archive(&tar(&files))).unwrap();
+        let of = |units: &[sim_core::CpuMask]| units.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(of(machine.topology.cores()), ["0-1", "2-3"]);
+        assert_eq!(of(machine.topology.llcs()), ["0-1", "2-3"]);
+        assert_eq!(machine.topology.packages().len(), 1);
+    }
+
+    #[test]
     fn archives_of_something_else_and_broken_ones_are_refused() {
         let refused = |bytes: &[u8]| read_contents(bytes).unwrap_err().to_string();
         assert!(refused(&tar(&[("a/b", "x")])).contains("/sys/devices/system/cpu in the archive is missing"));

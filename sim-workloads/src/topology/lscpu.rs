@@ -110,10 +110,12 @@ fn add_row(draft: &mut Draft, row: &Row<'_>, place: &str) -> Result<(), ImportEr
     let l2 = number("l2")?.or(number("l2d")?);
     let offline =
         matches!(text("online").map(str::to_ascii_lowercase).as_deref(), Some("n" | "no" | "false" | "0"));
+    // Cores are numbered within their socket with -y, and within their cluster on arm64 before lscpu learned of clusters:
+    // the socket and the second-level cache, which threads of a core share, tell them apart, and do no harm otherwise.
+    let around = socket.unwrap_or(0).saturating_mul(1 << 16).saturating_add(l2.map_or(0, |n| n + 1));
     let record = CpuRecord {
         offline,
-        // With -y, cores are numbered within their socket: the socket tells them apart, and does no harm otherwise.
-        core: unit(number("core")?, socket.unwrap_or(0)),
+        core: unit(number("core")?, around),
         cluster: unit(number("cluster")?, socket.unwrap_or(0)),
         l2: unit(l2, 0),
         l3: unit(number("l3")?, 0),

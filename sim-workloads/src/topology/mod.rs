@@ -3,6 +3,7 @@
 //! Files are limited in size, and what cannot be represented is refused by name.
 
 mod archive;
+mod cpuinfo;
 mod cpus;
 mod error;
 mod hwloc;

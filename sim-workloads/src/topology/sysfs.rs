@@ -1,7 +1,7 @@
 //! `/sys/devices/system`, of the running machine or a copy of another's.
 
-use super::cpus::{CpuRecord, Draft, Unit, cpulist, hex_mask, reclaim_distance};
-use super::{ImportError, Imported};
+use super::cpus::{CpuRecord, Draft, Unit, cpulist, hex_mask};
+use super::{ImportError, Imported, cpuinfo};
 use sim_core::cpumask::MAX_CPUS;
 use sim_core::machine::topology::MAX_NODES;
 use sim_core::{CpuId, CpuMask};
@@ -88,7 +88,7 @@ pub fn read_sysfs(fs: &impl SysFs) -> Result<Imported, ImportError> {
     let kind = |name: &str| fs.read(&format!("sys/devices/{name}/cpus"));
     draft.hybrid = kind("cpu_core")?.is_some() && kind("cpu_atom")?.is_some();
     if let Some(info) = fs.read("proc/cpuinfo")? {
-        draft.reclaim_distance = reclaim_of_cpuinfo(&info);
+        cpuinfo::complete(&info, &mut draft);
     }
     draft.finish()
 }
@@ -145,7 +145,9 @@ fn read_cpu(fs: &impl SysFs, cpu: CpuId) -> Result<CpuRecord, ImportError> {
     };
     for i in 0..MAX_CACHES {
         let cache = format!("{folder}/cache/index{i}");
-        let Some(level) = fs.read(&format!("{cache}/level"))? else { break };
+        let Some(level) = fs.read(&format!("{cache}/level"))?.or(level_by_index(fs, &cache, i)?) else {
+            break;
+        };
         if fs.read(&format!("{cache}/type"))?.as_deref() == Some("Instruction") {
             continue;
         }
@@ -157,6 +159,13 @@ fn read_cpu(fs: &impl SysFs, cpu: CpuId) -> Result<CpuRecord, ImportError> {
         *level = unit(mask(fs, &cache, &["shared_cpu_map", "shared_cpu_list"])?, cpu);
     }
     Ok(record)
+}
+
+/// The level of a cache in a copy that has who shares it but not its level (pepc): the kernel lists first-level data and
+/// instructions, then the second and the third level. An assumption.
+fn level_by_index(fs: &impl SysFs, cache: &str, index: u32) -> Result<Option<String>, ImportError> {
+    let shared = fs.read(&format!("{cache}/shared_cpu_list"))?;
+    Ok(shared.map(|_| index.max(1).to_string()))
 }
 
 /// Without caches: on arm64 the package stands for them (smp.md §1.1), elsewhere nothing is shared.
@@ -220,12 +229,4 @@ fn read_nodes(fs: &impl SysFs, draft: &mut Draft) -> Result<(), ImportError> {
     }
     draft.nodes = nodes;
     Ok(())
-}
-
-fn reclaim_of_cpuinfo(text: &str) -> u8 {
-    let field = |name: &str| {
-        let line = text.lines().take(200).find(|l| l.split(':').next().is_some_and(|k| k.trim() == name));
-        line.and_then(|l| l.split_once(':')).map(|(_, v)| v.trim())
-    };
-    reclaim_distance(field("vendor_id").unwrap_or_default(), field("cpu family").and_then(|f| f.parse().ok()))
 }

@@ -1,6 +1,7 @@
 //! `cfsim import`: workloads of other programs as scenarios.
 
 mod auto;
+mod kind;
 mod open;
 mod perf_data;
 mod summary;

@@ -11,8 +11,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 pub(super) const PERF_DATA: &[u8] = b"PERFILE2";
 pub(super) const TRACE_DAT: &[u8] = b"\x17\x08\x44tracing";
 
-/// How much is looked at to recognise a file.
-pub(super) const HEAD: u64 = 64 << 10;
+/// How much is read to see whether a trace is binary.
+const HEAD: u64 = 4 << 10;
 
 /// The beginning of a file; `-` is standard input, of which the rest follows.
 fn peek(file: &Path) -> Result<(Vec<u8>, Box<dyn Read>), Failure> {
@@ -31,9 +31,9 @@ pub(super) fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
     let (head, rest) = peek(file)?;
     let binary = [(PERF_DATA, "perf.data"), (TRACE_DAT, "trace.dat")];
     let kind = binary.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, kind)| *kind);
-    if let Some(kind) = kind.filter(|_| file.as_os_str() == "-") {
+    if let Some(kind) = kind.filter(|_| !file.is_file()) {
         return Err(Failure::Usage(format!(
-            "a {kind} file must be a file: it cannot be read from standard input"
+            "a {kind} file must be a file: it cannot be read from standard input or a pipe"
         )));
     }
     match kind {

@@ -24,7 +24,7 @@ Examples:
   cfsim import trace sched.txt.gz --from 10s --to 12s --map groups.txt -o part.toml
 
 Reads what ftrace (/sys/kernel/tracing/trace), trace-cmd report, perf script, perf sched script, systrace and atrace write,
-plain or with gzip, perf.data, and trace.dat where trace-cmd is installed. Record sched_switch, sched_wakeup, sched_wakeup_new, sched_process_fork and sched_process_exit.
+plain, with gzip or bzip2, perf.data, and trace.dat where trace-cmd is installed. Record sched_switch, sched_wakeup, sched_wakeup_new, sched_process_fork and sched_process_exit.
 
 Every task becomes a program: how long it ran, whom it woke, who woke it. What the trace shows to be woken by another task
 waits for that task; what a timer or an interrupt woke sleeps until then. Times include what the recorded machine took, so

@@ -99,7 +99,8 @@ impl Recorder {
         if child.pid == 0 {
             return Ok(());
         }
-        let made_here = parent.pid != 0 && parent.pid == event.current.pid;
+        // A child that is current at its own making has been made by somebody the trace does not show.
+        let made_here = parent.pid != 0 && parent.pid == event.current.pid && child.pid != parent.pid;
         let origin = if made_here { Origin::Forked } else { Origin::At(event.at_ns) };
         let ix = self.create(child.pid, child.comm, origin, State::Born);
         if made_here {
