@@ -236,6 +236,7 @@ mod tests {
         for (at, what) in [
             (5, progress),
             (5, resched),
+            (5, Happening::Softirq(cpu)),
             (5, Happening::Ipi(cpu)),
             (5, tick),
             (5, timer(9)),
@@ -254,6 +255,7 @@ mod tests {
             timer(2),
             tick,
             Happening::Ipi(cpu),
+            Happening::Softirq(cpu),
             resched,
             progress,
             Happening::Interfere(0),

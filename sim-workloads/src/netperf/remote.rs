@@ -15,7 +15,7 @@ pub(super) fn shell(spec: &Netperf, builder: &mut Builder) -> Box<dyn Program> {
     let (sndbuf, rcvbuf) = (spec.buffers(spec.local_buffer).0, spec.buffers(spec.remote_buffer).1);
     let (count, length) = spec.bounds();
     let client = RemoteSpec {
-        start: Instant::ZERO + spec.head_start + setup,
+        start: Instant::ZERO.saturating_add(spec.head_start).saturating_add(setup),
         greeting: CONTROL,
         test: match spec.test.is_stream() {
             true => RemoteTest::Stream { message: spec.message().max(1) },

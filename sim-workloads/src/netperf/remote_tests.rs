@@ -183,6 +183,21 @@ fn a_guest_on_a_contended_host_receives_all() {
     assert_eq!((r.sent(), read), (9000, 9000 * 256));
 }
 
+/// A flood that nobody takes in counts among the events of a run, whose limit stays in force.
+#[test]
+fn a_flood_without_end_reaches_the_limit_of_events() {
+    let head = "machine.nic.line_rate = 1000000\nmachine.cpus = 1";
+    let table =
+        "test = \"UDP_STREAM\"\nsend_size = 1\nlength = \"10s\"\nremote_call = \"1ns\"\ninstances = 4";
+    let text = format!("{head}\n[workload.netperf]\npeer = \"remote\"\n{table}\n");
+    let document = Document::parse(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let mut config = document.resolve().unwrap_or_else(|e| panic!("{}", e.render(false))).config;
+    config.limits.events = 3_000_000;
+    let mut simulation = document.scenario.build(1).simulation(config, Metrics::new(Nanos::ZERO), NoHooks);
+    let stopped = simulation.run().expect_err("more than three million frames");
+    assert!(stopped.to_string().contains("3000000"), "{stopped}");
+}
+
 #[test]
 fn what_a_card_cannot_be_is_refused() {
     let refused = |head: &str| {

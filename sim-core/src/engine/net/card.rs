@@ -11,6 +11,8 @@ use std::collections::{BinaryHeap, VecDeque};
 /// Bytes of a frame on the wire beside the program's: Ethernet 14 + 4 + 8 + 12, IP 20, and TCP with time stamps 32 or UDP 8.
 const TCP_HEADERS: u64 = 90;
 const UDP_HEADERS: u64 = 66;
+/// The most steps in one look at what is outside.
+const STEPS: u64 = 100_000;
 /// A merged packet holds at most this much (the largest IP packet).
 const MERGED: u64 = 65_535;
 
@@ -101,18 +103,20 @@ impl Net {
         None
     }
 
-    /// All that happens outside up to `now`, and what it brings into the receive queues; datagrams lost there.
-    pub(super) fn advance(&mut self, now: Instant) -> u32 {
+    /// What happens outside up to `now`, and what it brings into the receive queues: steps, and datagrams lost. After many
+    /// steps the rest is left to the next call, so that limits on events are looked at.
+    pub(super) fn advance(&mut self, now: Instant) -> (u64, u32) {
         let mut lost = 0;
-        loop {
+        for steps in 0..STEPS {
             let outside = self.next_outside().filter(|(at, _)| *at <= now);
             let comes = self.wire.front().map(|(at, _)| *at).filter(|at| *at <= now);
             match (outside, comes) {
                 (Some((at, remote)), comes) if comes.is_none_or(|comes| at < comes) => self.act(at, remote),
                 (_, Some(_)) => lost += self.come(),
-                _ => return lost,
+                _ => return (steps, lost),
             }
         }
+        (STEPS, lost)
     }
 
     fn act(&mut self, at: Instant, remote: u32) {
@@ -133,11 +137,11 @@ impl Net {
         let Some((at, frame)) = self.wire.pop_front() else { return 0 };
         let row = self.queue_of(frame.remote);
         let queue = &mut self.queues[row];
-        if frame.datagram && queue.held + frame.frames > self.nic.ring {
+        if frame.datagram && queue.held.saturating_add(frame.frames) > self.nic.ring {
             return 1;
         }
-        queue.held += frame.frames;
-        queue.untold += frame.frames;
+        queue.held = queue.held.saturating_add(frame.frames);
+        queue.untold = queue.untold.saturating_add(frame.frames);
         queue.first.get_or_insert(at);
         queue.ring.push_back(frame);
         0

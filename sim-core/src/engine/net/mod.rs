@@ -65,7 +65,8 @@ impl<O: Observer, H: Hooks> Simulation<O, H> {
     /// What happened outside until now is taken in.
     fn advance_net(&mut self) {
         let Some(net) = &mut self.net else { return };
-        let lost = net.advance(self.now);
+        let (steps, lost) = net.advance(self.now);
+        self.events += steps;
         let cpu = net.queues[0].cpu;
         for _ in 0..lost {
             self.observer.event(self.now, &Event::Net { cpu, what: NetEvent::RingDrop });

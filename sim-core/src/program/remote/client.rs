@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 
 /// The largest piece of a datagram: an MTU of 1500 bytes less the IP header.
 const FRAGMENT: u64 = 1480;
+/// The most of them: a datagram holds 65507 bytes, and no receive queue more than this.
+const MOST_FRAGMENTS: u64 = 65_536;
 
 /// What it does in a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +157,7 @@ impl RemoteClient {
             }
             (Inbound::Data(_), Phase::Asked) => {
                 self.phase = Phase::Test;
-                (self.began, self.call_at) = (now, now + self.spec.call);
+                (self.began, self.call_at) = (now, now.saturating_add(self.spec.call));
             }
             (Inbound::Data(bytes), Phase::Response(left)) => {
                 let left = left.saturating_sub(bytes);
@@ -169,7 +171,7 @@ impl RemoteClient {
 
     /// The call before is complete.
     fn next_call(&mut self, now: Instant) -> Phase {
-        self.call_at = now + self.spec.call;
+        self.call_at = now.saturating_add(self.spec.call);
         let over = self.calls >= self.spec.count || now.saturating_since(self.began) >= self.spec.length;
         if over { Phase::Drains } else { Phase::Test }
     }
@@ -186,7 +188,11 @@ impl RemoteClient {
             Some(sender) => self.left -= sender.admit(self.left).0,
             None => {
                 self.left = 0;
-                send(self.frame(self.spec.sockets[1], message, message.div_ceil(FRAGMENT).max(1) as u32));
+                send(self.frame(
+                    self.spec.sockets[1],
+                    message,
+                    message.div_ceil(FRAGMENT).clamp(1, MOST_FRAGMENTS) as u32,
+                ));
             }
         }
         if self.left > 0 {
