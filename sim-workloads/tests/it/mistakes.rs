@@ -79,7 +79,7 @@ fn kernel_machine_costs_and_run() {
             "1:25: \"no_last\" is not a feature: write its name in capitals, like NO_LAST_BUDDY".into(),
         ),
         ("machine.cpus = 0", "1:16: found the number 0, expected a whole number from 1 to 4096".into()),
-        ("machine.cores = 4", "1:9: unknown key 'cores': allowed are preset, cpus, topology, offline, isolcpus, partitions, capacity, without, tick_phase, recorded_work, interference, host, idle, frequency, smt, cache, ipc".into()),
+        ("machine.cores = 4", "1:9: unknown key 'cores': allowed are preset, cpus, topology, offline, isolcpus, partitions, capacity, without, tick_phase, recorded_work, interference, host, nic, idle, frequency, smt, cache, ipc".into()),
         ("costs.preset = \"bare\"", "1:16: unknown value 'bare': allowed are zero, bare-metal, guest".into()),
         (
             "costs.swtich = \"1us\"",

@@ -87,7 +87,7 @@ fn mistakes_name_the_setting() {
         (
             "machine.cpu",
             "4",
-            "--set machine.cpu=4: unknown key 'cpu': allowed are preset, cpus, topology, offline, isolcpus, partitions, capacity, without, tick_phase, recorded_work, interference, host, idle, frequency, smt, cache, ipc (did you mean 'cpus'?)",
+            "--set machine.cpu=4: unknown key 'cpu': allowed are preset, cpus, topology, offline, isolcpus, partitions, capacity, without, tick_phase, recorded_work, interference, host, nic, idle, frequency, smt, cache, ipc (did you mean 'cpus'?)",
         ),
         (
             "task.hgo.nice",
