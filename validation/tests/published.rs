@@ -8,11 +8,9 @@ use validation::published::{Role, compile};
 /// Ratios that are off by more than the tolerance. Why:
 ///
 /// With 4 jobs the published builds lose 5 to 7 % with hyper-threading, the simulated ones 1 to 2: which tasks share a core
-/// while another idles is the same, so something else costs there. dom0 gains more by hyper-threading than bare metal does
-/// in the measurements; the only difference here is what paths cost. A guest of 4 CPUs loses by hyper-threading if its
+/// while another idles is the same, so something else costs there. A guest of 4 CPUs loses by hyper-threading if its
 /// hypervisor puts two of them on one core; here each has its own (D-186).
-const KNOWN_MISSES: &[(&str, u32)] =
-    &[("kb-dom0-ht", 4), ("kb-dom0-ht", 16), ("kb-hvm4-ht", 8), ("kb-hvm4-ht", 16)];
+const KNOWN_MISSES: &[(&str, u32)] = &[("kb-dom0-ht", 4), ("kb-hvm4-ht", 8), ("kb-hvm4-ht", 16)];
 
 #[test]
 fn one_factor_for_hyper_threading() {
