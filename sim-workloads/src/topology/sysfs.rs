@@ -162,7 +162,7 @@ fn read_cpu(fs: &impl SysFs, cpu: CpuId) -> Result<CpuRecord, ImportError> {
 }
 
 /// The level of a cache in a copy that has who shares it but not its level (pepc): the kernel lists first-level data and
-/// instructions, then the second and the third level. An assumption.
+/// instructions, then the second and the third level. Deviates: D-260.
 fn level_by_index(fs: &impl SysFs, cache: &str, index: u32) -> Result<Option<String>, ImportError> {
     let shared = fs.read(&format!("{cache}/shared_cpu_list"))?;
     Ok(shared.map(|_| index.max(1).to_string()))
