@@ -22,7 +22,7 @@ mod tally;
 mod tick;
 
 pub use setup::{Setup, SetupError, tick_phase};
-pub use tally::{Kind, Report, Tally};
+pub use tally::{ERRORS_GONE_PERCENT, Kind, LEFT_PERCENT, RIGHT_PERCENT, Report, Tally};
 
 use crate::capture::Capture;
 use crate::capture::trace::{ReadStats, Trace};

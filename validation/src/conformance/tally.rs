@@ -61,6 +61,13 @@ pub(super) struct Answer {
     pub(super) left: bool,
 }
 
+/// How many choices of the next task, and of preemption by a wake-up, must be right, percent. Fixed before the first comparison.
+pub const RIGHT_PERCENT: u64 = 97;
+/// How many errors of "previous CPU" the placement of wakees must remove, percent.
+pub const ERRORS_GONE_PERCENT: u64 = 50;
+/// How many placements of wakees that left their CPU must be right, percent.
+pub const LEFT_PERCENT: u64 = 80;
+
 /// Decisions of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
@@ -233,18 +240,23 @@ impl Report {
         let mut missed = Vec::new();
         for kind in [Kind::NextTask, Kind::Preemption] {
             let t = self.of(kind);
-            if t.right * 100 < t.decidable() * 97 {
-                missed.push(format!("{}: {} of {} right, 97 % needed", kind.name(), t.right, t.decidable()));
+            if t.right * 100 < t.decidable() * RIGHT_PERCENT {
+                missed.push(format!(
+                    "{}: {} of {} right, {RIGHT_PERCENT} % needed",
+                    kind.name(),
+                    t.right,
+                    t.decidable()
+                ));
             }
         }
         let t = &self.wake_placement;
         let (errors, naive) = (t.decidable() - t.right, t.decidable() - t.previous_cpu);
-        if errors * 2 > naive {
+        if errors * 100 > naive * (100 - ERRORS_GONE_PERCENT) {
             missed.push(format!("CPU of a wakee: {errors} errors, at most half of {naive} allowed"));
         }
-        if t.left_right * 100 < t.left * 80 {
+        if t.left_right * 100 < t.left * LEFT_PERCENT {
             missed.push(format!(
-                "CPU of a wakee that left its CPU: {} of {} right, 80 % needed",
+                "CPU of a wakee that left its CPU: {} of {} right, {LEFT_PERCENT} % needed",
                 t.left_right, t.left
             ));
         }

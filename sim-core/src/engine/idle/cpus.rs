@@ -67,7 +67,7 @@ pub(super) struct IdleCpu {
     pub(super) timers: Timers,
     /// The other threads of its core.
     pub(super) siblings: Vec<CpuId>,
-    /// The other CPUs under its last-level cache.
+    /// The other CPUs under its last-level cache, where states are shared.
     pub(super) cluster: Vec<CpuId>,
 }
 
@@ -93,6 +93,7 @@ impl Idle {
         let table =
             Table { states: config.states.clone(), rules: kernel.rules.idle, tick: Nanos(kernel.tick_ns()) };
         let halted = table.usable_states().find(|(_, s)| !s.polling).map_or(0, |(i, _)| i);
+        let shared = table.states.iter().any(|s| s.shared);
         let cpu = |c| {
             let online = kernel.topology.online();
             let others = |mask: &CpuMask| -> Vec<CpuId> {
@@ -108,7 +109,10 @@ impl Idle {
                 left: None,
                 timers: Timers::default(),
                 siblings: place.map_or_else(Vec::new, |p| others(kernel.topology.siblings(p))),
-                cluster: place.and_then(|p| kernel.topology.llc(p)).map_or_else(Vec::new, others),
+                cluster: place
+                    .filter(|_| shared)
+                    .and_then(|p| kernel.topology.llc(p))
+                    .map_or_else(Vec::new, others),
             }
         };
         let cpus = (0..kernel.cpus).map(|c| cpu(CpuId(c))).collect();

@@ -126,7 +126,8 @@ impl Net {
         let client = &mut self.remotes[remote as usize];
         client.step(at, busy_until, &mut |frame: Frame| {
             let headers = if frame.datagram { UDP_HEADERS } else { TCP_HEADERS };
-            *line_free = at.max(*line_free) + nic.line_time(frame.bytes, frame.frames, headers);
+            let busy = nic.line_time(frame.bytes, frame.frames, headers);
+            *line_free = at.max(*line_free).saturating_add(busy);
             wire.push_back((line_free.saturating_add(nic.latency), frame));
         });
         self.plan(remote);

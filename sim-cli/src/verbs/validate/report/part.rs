@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
+use validation::conformance::{ERRORS_GONE_PERCENT, LEFT_PERCENT, RIGHT_PERCENT};
 use validation::kernels::Tally;
 use validation::programs::Verdict;
 use validation::published::{Role, smt};
@@ -148,7 +149,7 @@ fn tallied(what: &str, kept: usize, of: usize, required_pct: f64) -> Headline {
 fn conformance_headlines(all: &conformance::All) -> Vec<Headline> {
     let (one, several) = (all.sum(|cpus| cpus == 1), all.sum(|cpus| cpus > 1));
     let right = |what: &str, t: &validation::conformance::Tally| {
-        Headline::of(what, &Tally { kept: t.right, of: t.decidable(), required_pct: 97.0 })
+        Headline::of(what, &Tally { kept: t.right, of: t.decidable(), required_pct: RIGHT_PERCENT as f64 })
     };
     let placed = several.wake_placement;
     let gone = placed.right.saturating_sub(placed.previous_cpu);
@@ -158,11 +159,11 @@ fn conformance_headlines(all: &conformance::All) -> Vec<Headline> {
         right("preemption by a wake-up, every choice", &one.preemption),
         Headline::of(
             "several CPUs: errors of \"previous CPU\" that wake placement removes",
-            &Tally { kept: gone, of: naive, required_pct: 50.0 },
+            &Tally { kept: gone, of: naive, required_pct: ERRORS_GONE_PERCENT as f64 },
         ),
         Headline::of(
             "several CPUs: placement of wakees that left their CPU",
-            &Tally { kept: placed.left_right, of: placed.left, required_pct: 80.0 },
+            &Tally { kept: placed.left_right, of: placed.left, required_pct: LEFT_PERCENT as f64 },
         ),
     ]
 }
